@@ -1,0 +1,111 @@
+/*
+ * The board: what the measuring process (the child) and the supervising one (the parent) tell each
+ * other. It lies in the shared mapping. The parent opens and closes the window; workers compare
+ * the times they stamp with its edges, so nothing has to be on time but the clock.
+ */
+#ifndef LB_BOARD_H
+#define LB_BOARD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "engine.h"
+#include "err.h"
+#include "lun.h"
+#include "plan.h"
+#include "stats.h"
+
+enum lb_stage {
+	LB_STAGE_OPENING, /* targets, engine, plan, buffers */
+	LB_STAGE_REFUSED, /* `err` or a LUN's fate says why; the child ends */
+	LB_STAGE_RUNNING, /* plan and cells are there; workers have begun */
+	LB_STAGE_DRAINED, /* every worker has ended, nothing is in flight */
+};
+
+#define LB_CLOSE_CLAIMED 0 /* close_ns while someone decides it: see lb_window_close() */
+
+struct lb_window {
+	_Atomic uint64_t start_ns; /* the workers began */
+	_Atomic uint64_t open_ns;  /* LB_NEVER until decided; always set ahead of its coming */
+	_Atomic uint64_t close_ns; /* LB_NEVER, or the planned end, or the actual one */
+	_Atomic uint32_t
+		closed_early; /* by count or signal: close_ns is no longer the planned one */
+};
+
+/* Of one worker: written by it, read by the parent. */
+struct lb_worker_state {
+	_Atomic uint32_t n_started;  /* lanes whose first submit has returned */
+	_Atomic uint32_t has_closed; /* has seen the window's end: its cells no longer change but
+					for `late` */
+	_Atomic uint32_t has_ended;  /* nothing of it is in flight */
+	_Atomic int32_t fatal;       /* -errno: its engine failed */
+	_Atomic int32_t tid;
+	uint64_t submit_since_ns;           /* see lb_engine_cfg */
+	uint64_t cpu_open_ns, cpu_close_ns; /* thread CPU time at the window's edges; 0 unknown */
+	struct lb_engine_stats engine;      /* at the end of the window */
+	struct lb_engine_note note;
+	char pad[8];
+} __attribute__((aligned(64)));
+
+struct lb_lun_state {
+	_Atomic uint64_t counted; /* towards --count; only kept in such runs */
+	struct lb_kernel_stat kernel_before, kernel_after;
+	_Atomic uint32_t has_kernel_stat;
+} __attribute__((aligned(64)));
+
+/* Shared by the lanes of a sequential stream on a LUN. */
+struct lb_cursor {
+	_Atomic uint64_t blocks; /* handed out so far */
+} __attribute__((aligned(64)));
+
+struct lb_board {
+	_Atomic uint32_t stage;      /* enum lb_stage; release after what it announces */
+	_Atomic uint32_t opening_at; /* index of the target being opened */
+	_Atomic uint64_t filled_bytes;
+	struct lb_err err; /* why it was refused, when no single LUN is at fault */
+
+	struct lb_lun *luns; /* all targets */
+	uint32_t n_luns;
+
+	struct lb_plan *plan;
+	struct lb_cell *cells; /* plan->n_lanes * LB_OPS */
+	struct lb_hist *hists; /* plan->n_hists */
+	struct lb_io *ios;     /* plan->n_slots */
+	struct lb_cursor *cursors;
+	struct lb_worker_state *workers;
+	struct lb_lun_state *lun_states; /* by position in plan->luns */
+
+	struct lb_window window;
+	struct rusage usage_open, usage_close; /* of the child at the window's edges */
+	_Atomic uint32_t has_usage;            /* 1: open, 2: both */
+	uint64_t virtual_end_ns;               /* a virtual run: when it ended */
+
+	int kick_fd; /* eventfd, child to parent: something on the board has changed */
+	int edge_fd; /* eventfd, parent to child: the window's edges have changed */
+};
+
+static inline struct lb_cell *lb_board_cell(const struct lb_board *b, uint32_t lane, enum lb_op op)
+{
+	return &b->cells[(size_t)lane * LB_OPS + op];
+}
+
+/*
+ * Ends the window now, once: the first caller's clock decides and gets 1, later ones get 0. It is
+ * claimed before the clock is read, so a worker that still saw the old end had stamped its time
+ * before the new one: what it counted lies inside the window, whoever is preempted when.
+ */
+int lb_window_close(struct lb_window *w, uint64_t (*now)(void *), void *clock);
+
+/* The window's end as decided; waits the few instructions of a claim. */
+static inline uint64_t lb_window_end(struct lb_window *w)
+{
+	uint64_t close;
+
+	while ((close = atomic_load_explicit(&w->close_ns, memory_order_acquire)) ==
+		LB_CLOSE_CLAIMED)
+		;
+	return close;
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* The run as it was asked for. Const once lb_config_check() has passed. */
+#ifndef LB_CONFIG_H
+#define LB_CONFIG_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "opt.h"
+
+enum lb_op { LB_READ, LB_WRITE, LB_OPS }; /* of one transfer */
+enum lb_pat { LB_RAND, LB_SEQ };
+enum lb_hist_show { LB_HIST_NONE, LB_HIST_TOTAL, LB_HIST_EACH };
+enum lb_progress_show { LB_PROGRESS_AUTO, LB_PROGRESS_ALWAYS, LB_PROGRESS_NEVER };
+
+#define LB_ENGINE_AUTO 0 /* engines are numbered from 1 in lb_engines[] order after "auto" */
+
+/* A part of every LUN: from `start` up to but not including `end`; each in bytes or in ppm of the
+ * LUN. */
+struct lb_region {
+	uint64_t start, end;
+	bool start_is_ppm, end_is_ppm; /* parts per million of the LUN's size */
+};
+
+/* Scratch LUNs: `count` files of `size_bytes` in `dir`; count 0: none. */
+struct lb_scratch {
+	uint32_t count;
+	uint64_t size_bytes;
+	char dir[3072];
+};
+
+struct lb_config {
+	/* workload */
+	int op; /* enum lb_op; mixed comes with the write interlock */
+	int pat;
+	uint64_t size_bytes;
+	uint32_t qd;
+	uint64_t count;   /* xfers of the first LUN that end the run; 0: no such end */
+	uint64_t time_ns; /* 0: no such end */
+	uint64_t ramp_ns;
+	struct lb_region region;
+	uint64_t seed;
+	/* how it is driven */
+	int engine;       /* LB_ENGINE_AUTO or 1 + index in lb_engines[] */
+	uint32_t workers; /* 0: as the plan sees fit */
+	cpu_set_t cpus;   /* CPU_COUNT 0: those the process may use */
+	uint32_t threads_per_lun;
+	uint64_t drain_ns;
+	/* targets */
+	const char *targets_file;
+	struct lb_scratch scratch;
+	const char **targets; /* operands, then the lines of targets_file; owned */
+	size_t n_targets;
+	/* reports */
+	const char *json_path; /* NULL: none; "-": stdout in place of the text */
+	int hist;
+	int progress;
+	bool help, version;
+
+	struct lb_opt_set sets[2]; /* ours, and the null engine's */
+	size_t n_sets;
+	struct lb_null_opts *null_opts;
+};
+
+/*
+ * argv -> config: defaults, options, operands, and the lines of --targets. Returns 0 or negative
+ * with ERR. The strings of argv are kept, not copied. After any return lb_config_done() may be
+ * called.
+ */
+int lb_config_parse(struct lb_config *cfg, int argc, char **argv, struct lb_err *err);
+
+/* What no single option can tell: contradictions, defaults that depend on others. */
+int lb_config_check(struct lb_config *cfg, struct lb_err *err);
+
+void lb_config_done(struct lb_config *cfg);
+
+#endif

@@ -1,0 +1,66 @@
+/* The LUNs: open, geometry, what sysfs tells of them, and which of the targets given are fit. */
+#ifndef LB_LUN_H
+#define LB_LUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "config.h"
+#include "err.h"
+
+enum lb_lun_kind { LB_LUN_BLOCK, LB_LUN_FILE, LB_LUN_SCRATCH };
+
+/* What became of a target. */
+enum lb_lun_fate { LB_FATE_PENDING, LB_FATE_USED, LB_FATE_PASSED_OVER, LB_FATE_REFUSED };
+
+#define LB_LUN_UNKNOWN (-1) /* of the int64_t fields: sysfs does not tell */
+
+/*
+ * A target and, once opened, the LUN. It lies in memory that both processes see: no pointers but
+ * `name`, which was there before they parted. Empty strings: unknown.
+ */
+struct lb_lun {
+	const char *name; /* as typed; "scratch0"... */
+	enum lb_lun_kind kind;
+	enum lb_lun_fate fate;
+	enum lb_status refusal; /* LB_ST_USAGE or LB_ST_UNAVAILABLE when refused */
+	char why[512];          /* refused or passed over: one sentence, no newline */
+
+	int fd;               /* the child's; -1: not open */
+	dev_t dev;            /* st_rdev of a block device, else st_dev */
+	ino_t ino;            /* of a file */
+	char kernel_name[64]; /* sda, dm-3; of a file: "" */
+	uint64_t size_bytes;
+	uint32_t logical_block, physical_block; /* bytes; of a file: what O_DIRECT needs, twice */
+	char vendor[64], model[64], revision[32], serial[128];
+	char scheduler[32];
+	int64_t queue_depth;  /* the device's own; -1 unknown */
+	int64_t nr_requests;  /* of the block layer's queue; -1 unknown */
+	int64_t max_io_bytes; /* larger I/O is split by the kernel; -1 unknown */
+	int64_t rotational;   /* 1, 0; -1 unknown */
+	bool has_nowait;      /* false: io_uring must hand each I/O to kernel threads */
+	/* the part of it that is used */
+	uint64_t region_start, region_end; /* bytes; end - start is a multiple of the xfer size */
+};
+
+/*
+ * Opens every target of CFG (LUNS[cfg->n_targets + cfg->scratch.count], zeroed; the scratch ones
+ * come last), O_RDONLY|O_DIRECT, and settles each one's fate: all of them, so that every unfit one
+ * is named. Nothing is created but scratch files, which are unlinked as soon as they are open and
+ * filled with incompressible data. *AT is set to the index being worked on (the other process
+ * watches it: an open may hang) and *FILLED_BYTES grows as scratch is filled. Returns 0, also when
+ * there are refusals.
+ */
+int lb_luns_open(struct lb_lun *luns, size_t n, const struct lb_config *cfg, volatile uint32_t *at,
+	volatile uint64_t *filled_bytes, struct lb_err *err);
+
+void lb_luns_close(struct lb_lun *luns, size_t n);
+
+/* sectors and requests done by the kernel's count, /sys/dev/block/M:m/stat. -ENOENT for files. */
+struct lb_kernel_stat {
+	uint64_t read_ios, read_sectors, write_ios, write_sectors;
+};
+int lb_lun_kernel_stat(const struct lb_lun *lun, struct lb_kernel_stat *out);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * The plan: phases of streams over groups of LUNs, worked out in full before the first I/O and
+ * const from then on. It lies in the shared mapping, so that both processes read one plan.
+ */
+#ifndef LB_PLAN_H
+#define LB_PLAN_H
+
+#include <stdint.h>
+
+#include "config.h"
+#include "engine.h"
+#include "lun.h"
+#include "shm.h"
+
+struct lb_group {
+	const char *name;
+	uint32_t *luns; /* indices in lb_plan.luns */
+	uint32_t n_luns;
+};
+
+struct lb_stream {
+	const char *name;
+	const struct lb_group *group;
+	enum lb_op op;
+	enum lb_pat pat;
+	uint64_t size_bytes;
+	uint32_t qd; /* per LUN */
+};
+
+/* One stream on one LUN in one worker. */
+struct lb_lane_plan {
+	uint32_t stream, lun, worker;
+	uint32_t qd;        /* its share */
+	uint32_t slot;      /* the first of its qd slots */
+	uint32_t cursor;    /* sequential: which shared cursor; one for each stream and LUN */
+	bool shares_cursor; /* several lanes on that cursor */
+	bool shares_hist; /* one histogram for all lanes of the stream and LUN: depth-one engines */
+	uint32_t hist;    /* which histogram; + op */
+	uint64_t rng_stream;
+	uint64_t region_start, n_blocks; /* blocks of the stream's size */
+};
+
+struct lb_worker_plan {
+	uint32_t lane, n_lanes; /* lanes [lane, lane + n_lanes) */
+	uint32_t slot, n_slots; /* likewise of slots */
+	int cpu;                /* pinned there; -1: not pinned */
+};
+
+struct lb_phase {
+	const char *name;
+	struct lb_stream *streams;
+	uint32_t n_streams;
+	uint64_t time_ns, ramp_ns, count; /* 0: none */
+};
+
+struct lb_plan {
+	const struct lb_engine_ops *engine; /* const data: at one address in both processes */
+	char engine_why[256]; /* why this one, when it was not asked for by name; else "" */
+	bool is_virtual;      /* runs on the engine's clock */
+	struct lb_lun **luns; /* the ones used */
+	uint32_t n_luns;
+	struct lb_group *groups;
+	uint32_t n_groups;
+	struct lb_phase *phases;
+	uint32_t n_phases;
+	struct lb_lane_plan *lanes;
+	uint32_t n_lanes;
+	struct lb_worker_plan *workers;
+	uint32_t n_workers;
+	uint32_t n_slots, n_cursors, n_hists;
+	uint64_t slot_bytes; /* buffer of one slot */
+	uint64_t seed;
+};
+
+/*
+ * Chooses the engine for these LUNs and works the plan out. Returns 0, or negative with ERR: too
+ * many workers or slots for what was asked.
+ */
+int lb_plan_make(struct lb_shm *shm, const struct lb_config *cfg, struct lb_lun *luns, size_t n,
+	struct lb_plan **plan, struct lb_err *err);
+
+/* Upper bound, in bytes, of what a plan for N LUNs and its cells take of the shared mapping. */
+uint64_t lb_plan_size_bound(const struct lb_config *cfg, size_t n);
+
+#endif

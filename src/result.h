@@ -1,0 +1,117 @@
+/* A finished run in plain numbers: what every report is made from. Built by the parent alone. */
+#ifndef LB_RESULT_H
+#define LB_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board.h"
+#include "config.h"
+#include "stats.h"
+
+/* Worth less than it looks: a short code for machines, a sentence for people. */
+struct lb_finding {
+	char code[32];
+	int lun; /* position in lb_result.luns; -1: of the run */
+	char text[320];
+};
+
+/* NULL-able figures: `has` false means null, never 0. */
+struct lb_fig_u64 {
+	bool has;
+	uint64_t v;
+};
+struct lb_fig_f64 {
+	bool has;
+	double v;
+};
+
+/* Latency in ns. A percentile whose rank lies past the histogram's range: `over` its v. */
+enum { LB_PCT_50, LB_PCT_90, LB_PCT_99, LB_PCT_999, LB_PCT_9999, LB_PCTS };
+extern const uint32_t lb_pct_ppm[LB_PCTS];
+extern const char *const lb_pct_names[LB_PCTS]; /* "p50" ... "p99.99" */
+
+struct lb_latency {
+	struct lb_fig_u64 min_ns, mean_ns, max_ns;
+	struct lb_fig_u64 pct_ns[LB_PCTS];
+	bool pct_over[LB_PCTS];
+	bool max_is_bound; /* late or outstanding I/O: the true maximum is at least max_ns */
+};
+
+/* Of one LUN, or of all together. */
+struct lb_figures {
+	uint64_t xfers, bytes, errors;
+	struct lb_fig_f64 xfer_per_s, bytes_per_s;
+	struct lb_latency lat;
+	uint64_t late, late_max_ns;
+	uint64_t outstanding, outstanding_max_age_ns;
+	uint64_t ios_issued; /* all handed to the kernel, in the window or not */
+	uint64_t bytes_issued;
+	struct lb_fig_f64 zero_fraction; /* of the sampled reads */
+	uint64_t first_error_offset;
+	int first_error_res;  /* 0: none */
+	double first_error_s; /* from the window's opening; negative: before */
+	struct lb_hist hist;
+};
+
+struct lb_lun_result {
+	const struct lb_lun *lun;
+	struct lb_figures fig;
+	bool is_started; /* its first submit had returned when the window opened */
+	bool has_kernel;
+	uint64_t kernel_ios, kernel_bytes; /* from before the first I/O to after the last */
+	struct lb_fig_f64 seq_passes;      /* over the region; sequential only */
+};
+
+struct lb_result {
+	const struct lb_config *cfg;
+	const struct lb_plan *plan; /* NULL: refused before there was one */
+	int status;                 /* the exit status, signals included */
+	bool is_complete;           /* all of the window that was asked for was measured */
+	const char *ended_by;       /* "time", "count", "signal", "stall", "failure", "refused" */
+	int signal;                 /* 0: none */
+	char error[1024];           /* "" or why it was refused or failed */
+
+	const struct lb_lun *targets; /* all that were given; refused and passed over too */
+	uint32_t n_targets;
+	struct lb_lun_result *luns;
+	uint32_t n_luns;
+	struct lb_figures total;
+
+	struct lb_fig_u64 window_ns;
+	uint64_t start_realtime_ns; /* of the window, since the epoch; 0: it never opened */
+	uint64_t warmup_ns;         /* from the first I/O to the window's opening */
+
+	struct lb_fig_f64 cpu_user_us_per_xfer, cpu_sys_us_per_xfer; /* whole process */
+	struct lb_fig_f64 busiest_worker;                            /* share of a CPU, 0 to 1 */
+	struct lb_fig_f64 process_cpus;   /* CPUs in use, kernel I/O workers included */
+	uint32_t n_cpus;                  /* it may use */
+	struct lb_fig_f64 submit_mean_ns; /* time in a call that submits */
+
+	struct lb_finding *findings;
+	uint32_t n_findings;
+
+	char host[256], kernel[256], version[32];
+};
+
+/* Everything the two sources of facts, the board and the supervisor's outcome, say. Owned by R. */
+struct lb_outcome {
+	int signal;      /* that stopped the run inside the window, or 0 */
+	bool timed_out;  /* I/O was still in flight when the drain ended */
+	bool stalled;    /* a --count run in which nothing completed any more */
+	bool child_died; /* with `child_status` as of waitpid() */
+	int child_status;
+	uint64_t end_ns; /* when the result is made: ages are measured to here */
+	uint64_t realtime_minus_monotonic_ns;
+	char no_answer[256]; /* a target whose opening did not return; or "" */
+};
+
+int lb_result_make(struct lb_result *r, const struct lb_config *cfg, const struct lb_board *board,
+	const struct lb_outcome *outcome, struct lb_err *err);
+void lb_result_done(struct lb_result *r);
+
+/* What R measured that is worth less than it looks: fills r->findings. Called by lb_result_make().
+ */
+int lb_findings_make(struct lb_result *r, const struct lb_board *board);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * What a worker writes down: one cell for each lane and op, written by that worker alone with plain
+ * aligned stores. The reader is another process: it may see counts of a moment ago, never halves.
+ */
+#ifndef LB_STATS_H
+#define LB_STATS_H
+
+#include <stdint.h>
+
+#include "hist.h"
+
+struct lb_cell {
+	/* in the window: the hot line */
+	uint64_t xfers;
+	uint64_t bytes;
+	uint64_t sum_ns; /* of latencies */
+	uint64_t min_ns; /* UINT64_MAX: none */
+	uint64_t max_ns;
+	uint64_t last_ns; /* when the last completion came, in the window or not */
+	struct lb_hist *hist;
+	uint64_t outside; /* good completions not counted: before the window opened, past --count */
+
+	uint64_t errors;       /* in the window: failed or short */
+	uint64_t errors_other; /* the same outside it */
+	uint64_t late;         /* issued in the window or before, returned in the drain */
+	uint64_t late_max_ns;
+	uint64_t first_error_ns; /* when; 0: none */
+	uint64_t first_error_offset;
+	int32_t first_error_res; /* -errno, or the bytes of a short transfer */
+	uint32_t zero_samples;   /* sampled read blocks that were all zeros */
+	uint32_t samples;
+	uint32_t pad;
+} __attribute__((aligned(128)));
+_Static_assert(sizeof(struct lb_cell) == 128, "two cache lines, the hot one first");
+
+/* Counters and histogram of several cells, added up; what reports are made from. */
+struct lb_tally {
+	uint64_t xfers, bytes, sum_ns, min_ns, max_ns, last_ns;
+	uint64_t outside, errors, errors_other, late, late_max_ns;
+	uint64_t first_error_ns, first_error_offset;
+	int32_t first_error_res;
+	uint32_t zero_samples, samples;
+	struct lb_hist hist;
+};
+
+void lb_tally_init(struct lb_tally *t);
+
+/* Adds CELL; its histogram too when WITH_HIST (cells that share one: once). */
+void lb_tally_add_cell(struct lb_tally *t, const struct lb_cell *cell, int with_hist);
+void lb_tally_add(struct lb_tally *into, const struct lb_tally *t);
+
+#endif

@@ -1,0 +1,31 @@
+/* Numbers as people write and read them. No locale is ever consulted: the point is a point. */
+#ifndef LB_UNITS_H
+#define LB_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Parsers: the whole of S must be the number, without blanks or sign. They return 0, -EINVAL (not
+ * such a number, unknown suffix), -EDOM (not a whole number of bytes or nanoseconds) or -ERANGE
+ * (past 64 bits).
+ *
+ * size: bytes; suffixes k m g t p in either case, alone or followed by B or iB, all powers of 1024;
+ * a fraction is taken when it makes whole bytes (0.5M).
+ * duration: seconds, or with ns, us, ms, s, m, h, d; a fraction is taken.
+ */
+int lb_parse_u64(const char *s, uint64_t *out);
+int lb_parse_size(const char *s, uint64_t *bytes);
+int lb_parse_duration(const char *s, uint64_t *ns);
+
+/* Formatters write at most N bytes with the NUL into BUF and return BUF. */
+char *lb_format_size(char *buf, size_t n, uint64_t bytes);  /* "16k", "1.5M", "16777217" */
+char *lb_format_duration(char *buf, size_t n, uint64_t ns); /* "30s", "1.5ms", "2h30m" */
+
+/*
+ * S made fit for a terminal: control characters and invalid UTF-8 become \xNN. Writes at most N
+ * bytes with the NUL, cut at a whole character; returns BUF.
+ */
+char *lb_printable(char *buf, size_t n, const char *s);
+
+#endif

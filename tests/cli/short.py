@@ -1,0 +1,20 @@
+#!/usr/bin/python3
+"""A short real run with each engine: also what the sanitizers watch."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+from lbtest import *  # noqa: E402,F403
+
+for engine in ("io_uring", "libaio", "sync"):
+    @test(f"a short run with {engine}")
+    def _(engine=engine):
+        r = lunbench("--engine", engine, "--size", "4k", "--qd", "8", "--time", "1s", "--workers", "2", "--scratch", "3x8M", "--json", "-")
+        r.expect(0)
+        doc = r.json
+        eq(doc["engine"]["used"], engine, "engine.used")
+        ok(doc["total"]["xfers"] > 0, "no xfers")
+        eq(sum(lun["bytes"] for lun in doc["luns"]), doc["total"]["bytes"], "the bytes of the LUNs")
+
+main()

@@ -131,14 +131,16 @@ class Disk:
 
 
 class DiskStat:
-    """reads, read_bytes, writes, write_bytes, in_flight; one less another is what was done between them."""
+    """reads, read_bytes, writes, write_bytes, in_flight; one less another is what was done between them.
+    Reads and writes are as they were asked for: with those that the kernel merged into others."""
 
     FIELDS = ("reads", "read_bytes", "writes", "write_bytes", "in_flight")
 
     def __init__(self, text=None):
         if text is not None:
             v = [int(x) for x in text.split()]
-            self.reads, self.read_bytes, self.writes, self.write_bytes = v[0], v[2] * 512, v[4], v[6] * 512
+            self.reads, self.read_bytes = v[0] + v[1], v[2] * 512
+            self.writes, self.write_bytes = v[4] + v[5], v[6] * 512
             self.in_flight = v[8]
 
     def __sub__(self, earlier):

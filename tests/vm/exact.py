@@ -1,0 +1,29 @@
+#!/usr/bin/python3
+"""Latencies and counts on a disk that is known exactly."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+from lbguest import Guest  # noqa: E402
+from lbtest import *  # noqa: E402,F403
+
+DEVICE_NS = 5_000_000
+guest = Guest()
+
+for engine in ("io_uring", "libaio", "sync"):
+    @test(f"{engine}: mean and p50 are what the disk takes")
+    def _(engine=engine):
+        latency = guest.result(engine).expect(0).json["total"]["latency"]
+        near(latency["mean_ns"], DEVICE_NS, "mean_ns", rel=0.01)
+        near(latency["p50_ns"], DEVICE_NS, "p50_ns", rel=0.01)
+        ok(latency["min_ns"] >= DEVICE_NS, f"min_ns: {latency['min_ns']}: no read can be quicker than the disk")
+
+    @test(f"{engine}: exactly --count xfers, and as many I/Os as the kernel saw")
+    def _(engine=engine):
+        lun = guest.result(engine).expect(0).json["luns"][0]
+        eq(lun["xfers"], 200, "xfers")
+        kernel = int(guest.fact(f"{engine}.reads_after")) - int(guest.fact(f"{engine}.reads_before"))
+        eq(lun["ios_issued"], kernel, "ios_issued beside the kernel's reads")
+
+main()

@@ -1,0 +1,70 @@
+# For the guest's side of a VM test: `. ./guest-lib.sh` in a script for busybox sh.
+# shellcheck shell=dash
+#
+# What the guest finds out is judged on the host, where there is Python. So a script mostly does things and
+# hands over what came of them, by name, to its .py sibling (see tests/lib/lbguest.py):
+#   fact NAME VALUE...   a value
+#   run NAME CMD...      a command's stdout, stderr and status; its status is run's own
+# `ok NAME CMD...` is a TAP test right here. `die WHY` ends the guest's test as failed.
+
+export DM_DISABLE_UDEV=1 # without udevd, dmsetup itself makes the nodes in /dev/mapper
+
+die() {
+	echo "# guest: $*"
+	exit 1
+}
+
+fact() {
+	fact_name=$1
+	shift
+	echo "#fact $fact_name $*"
+}
+
+run() {
+	run_name=$1
+	shift
+	"$@" >/tmp/run.out 2>/tmp/run.err
+	run_status=$?
+	for run_part in out err; do
+		echo "#begin $run_name.$run_part"
+		# never empty, and always ends its line: what the host undoes is known exactly
+		sed 's/^/|/' /tmp/run.$run_part
+		echo
+		echo "#end $run_name.$run_part"
+	done
+	echo "#fact $run_name.status $run_status"
+	return $run_status
+}
+
+tests=0
+ok() {
+	tests=$((tests + 1))
+	ok_name=$1
+	shift
+	if "$@" >/tmp/ok.log 2>&1; then
+		echo "ok $tests - $ok_name"
+	else
+		echo "not ok $tests - $ok_name"
+		sed 's/^/# /' /tmp/ok.log
+	fi
+}
+
+dev_of() { # dev_of DISK: its major:minor
+	cat "/sys/class/block/$1/dev"
+}
+
+reads_of() { # reads_of DISK: reads by the kernel's count: those completed, and those merged into one of these
+	read -r reads_done reads_merged _ <"/sys/class/block/$1/stat"
+	echo $((reads_done + reads_merged))
+}
+
+null_disk() { # null_disk NAME KEY=VALUE...: a null_blk disk /dev/NAME
+	[ -d /sys/kernel/config/nullb ] || modprobe null_blk nr_devices=0 || die "no null_blk"
+	null_dir=/sys/kernel/config/nullb/$1
+	mkdir "$null_dir" || die "null_blk: no $1"
+	shift
+	for null_set; do
+		echo "${null_set#*=}" >"$null_dir/${null_set%%=*}" || die "null_blk: $null_set"
+	done
+	echo 1 >"$null_dir/power" || die "null_blk: no power for $null_dir"
+}

@@ -13,12 +13,17 @@
  * size: bytes; suffixes k m g t p in either case, alone or followed by B or iB, all powers of 1024;
  * a fraction is taken when it makes whole bytes (0.5M).
  * duration: seconds, or with ns, us, ms, s, m, h, d; a fraction is taken.
+ * percent: a number and %; parts per million come out, so up to four decimals are whole.
  */
 int lb_parse_u64(const char *s, uint64_t *out);
 int lb_parse_size(const char *s, uint64_t *bytes);
 int lb_parse_duration(const char *s, uint64_t *ns);
+int lb_parse_percent(const char *s, uint64_t *ppm);
 
-/* Formatters write at most N bytes with the NUL into BUF and return BUF. */
+/*
+ * Formatters write at most N bytes with the NUL into BUF and return BUF. They never round; 32 bytes
+ * hold any value.
+ */
 char *lb_format_size(char *buf, size_t n, uint64_t bytes);  /* "16k", "1.5M", "16777217" */
 char *lb_format_duration(char *buf, size_t n, uint64_t ns); /* "30s", "1.5ms", "2h30m" */
 

@@ -32,7 +32,7 @@ struct lb_opt {
 	char letter;      /* its short form, or 0 */
 	enum lb_opt_type type;
 	const char *section;      /* heading in --help and the manual */
-	const char *metavar;      /* NULL for LB_OPT_FLAG */
+	const char *metavar;      /* NULL for LB_OPT_FLAG; for LB_OPT_ENUM: its words */
 	size_t offset;            /* of the field in the struct that the table fills */
 	uint64_t min, max;        /* inclusive; of numbers, bytes or ns */
 	const char *const *words; /* LB_OPT_ENUM: NULL-terminated */
@@ -76,7 +76,25 @@ int lb_opt_set_value(struct lb_opt_set *sets, size_t n_sets, const char *name, c
 int lb_opt_parse(struct lb_opt_set *sets, size_t n_sets, int argc, char **argv,
 	const char **operands, size_t *n_operands, struct lb_err *err);
 
-/* The rows as --help lists them, as mdoc(7) for the manual, and as a bash completion. */
+/*
+ * For parsers of LB_OPT_CUSTOM: `--name: "VALUE" FMT...`, the value made printable and cut where it
+ * is long. Returns -ERRNUM.
+ */
+int lb_opt_fail(const struct lb_opt *opt, const char *value, int errnum, struct lb_err *err,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* The row called NAME, and in *TEXT (may be NULL) its text. NULL: there is none. */
+const struct lb_opt *lb_opt_find(
+	const struct lb_opt_set *sets, size_t n_sets, const char *name, const char **text);
+
+/* "512 to 64M", "" for types without a range; and the words of an LB_OPT_ENUM. Return BUF. */
+char *lb_opt_range(char *buf, size_t n, const struct lb_opt *opt);
+char *lb_opt_words(char *buf, size_t n, const struct lb_opt *opt, const char *between);
+
+/*
+ * The rows as --help lists them (80 columns), as mdoc(7) for the manual's OPTIONS, and as a bash
+ * completion.
+ */
 void lb_opt_print_help(FILE *out, const struct lb_opt_set *sets, size_t n_sets);
 void lb_opt_print_man(FILE *out, const struct lb_opt_set *sets, size_t n_sets);
 void lb_opt_print_completion(FILE *out, const struct lb_opt_set *sets, size_t n_sets);

@@ -53,6 +53,7 @@ struct lb_config {
 	struct lb_scratch scratch;
 	const char **targets; /* operands, then the lines of targets_file; owned */
 	size_t n_targets;
+	char *targets_text; /* what targets_file holds; owned */
 	/* reports */
 	const char *json_path; /* NULL: none; "-": stdout in place of the text */
 	int hist;
@@ -64,6 +65,10 @@ struct lb_config {
 	struct lb_null_opts *null_opts;
 };
 
+/* The table of options, over struct lb_config. */
+extern const struct lb_opt lb_options[];
+extern const size_t lb_options_count;
+
 /*
  * argv -> config: defaults, options, operands, and the lines of --targets. Returns 0 or negative
  * with ERR. The strings of argv are kept, not copied. After any return lb_config_done() may be
@@ -71,9 +76,15 @@ struct lb_config {
  */
 int lb_config_parse(struct lb_config *cfg, int argc, char **argv, struct lb_err *err);
 
-/* What no single option can tell: contradictions, defaults that depend on others. */
+/*
+ * What no single option can tell: contradictions, defaults that depend on others, CPUs that this
+ * process may not use, no target at all. Not for --help and --version.
+ */
 int lb_config_check(struct lb_config *cfg, struct lb_err *err);
 
 void lb_config_done(struct lb_config *cfg);
+
+/* The page that --help shows. */
+void lb_config_print_help(FILE *out, const struct lb_config *cfg);
 
 #endif

@@ -1,0 +1,263 @@
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+#include "units.h"
+#include "values.h"
+
+#define SECTOR           512
+#define TARGETS_FILE_MAX (16u << 20) /* far more than anyone's LUNs: it is some other file */
+
+/* Refuses what option NAME was set to: `--name: "text" FMT...`. */
+__attribute__((format(printf, 4, 5))) static int refuse(
+	const struct lb_config *cfg, const char *name, struct lb_err *err, const char *fmt, ...)
+{
+	const char *text = NULL;
+	const struct lb_opt *opt = lb_opt_find(cfg->sets, cfg->n_sets, name, &text);
+	char what[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	return lb_opt_fail(opt, text ? text : "", EINVAL, err, "%s", what);
+}
+
+static int no_memory(struct lb_err *err)
+{
+	return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "no memory for the options");
+}
+
+static int make_set(struct lb_config *cfg, const struct lb_opt *rows, size_t n, void *base)
+{
+	struct lb_opt_set *set = &cfg->sets[cfg->n_sets];
+
+	*set = (struct lb_opt_set){.rows = rows, .n = n, .base = base};
+	set->source = calloc(n, sizeof(*set->source));
+	set->text = calloc(n, sizeof(*set->text));
+	cfg->n_sets++;
+	if (!base || !set->source || !set->text)
+		return -ENOMEM;
+	lb_opt_defaults(set);
+	return 0;
+}
+
+/* The whole of the file TARGETS_FILE, NUL-terminated, into cfg->targets_text. */
+static int read_targets_file(struct lb_config *cfg, size_t *len, struct lb_err *err)
+{
+	FILE *f = fopen(cfg->targets_file, "re");
+	size_t room = 0, got = 1;
+	int rc = f ? 0 : -errno;
+
+	for (*len = 0; !rc && got; *len += got) {
+		if (*len + 1 >= room) {
+			char *more = realloc(cfg->targets_text, room = room ? 2 * room : 4096);
+
+			if (!more) {
+				rc = -ENOMEM;
+				break;
+			}
+			cfg->targets_text = more;
+		}
+		got = fread(cfg->targets_text + *len, 1, room - *len - 1, f);
+		if (!got && ferror(f))
+			rc = -errno;
+		else if (*len > TARGETS_FILE_MAX)
+			rc = -EFBIG;
+	}
+	if (f)
+		fclose(f);
+	if (rc == -EFBIG)
+		return refuse(cfg, "targets", err, "is no list of LUNs: it is larger than 16M");
+	if (rc)
+		return refuse(cfg, "targets", err, "cannot be read: %s", strerror(-rc));
+	cfg->targets_text[*len] = '\0';
+	if (strlen(cfg->targets_text) != *len)
+		return refuse(cfg, "targets", err,
+			"is no list of LUNs: it is not text (it has a NUL byte)");
+	return 0;
+}
+
+/* Appends the lines of --targets to cfg->targets, whose operands stay in front. */
+static int add_targets_file(struct lb_config *cfg, struct lb_err *err)
+{
+	const char **targets;
+	size_t len, n_lines = 1;
+	char *line, *next;
+	int rc = read_targets_file(cfg, &len, err);
+
+	if (rc)
+		return rc;
+	for (const char *s = cfg->targets_text; (s = strchr(s, '\n')); s++)
+		n_lines++;
+	targets = reallocarray(cfg->targets, cfg->n_targets + n_lines, sizeof(*targets));
+	if (!targets)
+		return no_memory(err);
+	cfg->targets = targets;
+	line = cfg->targets_text;
+	if (!strncmp(line, "\xef\xbb\xbf", 3)) /* some editors begin a file so, unseen */
+		line += 3;
+	for (; line; line = next) {
+		size_t blanks = strspn(line, " \t\r\n"), end = strcspn(line, "\n");
+
+		next = line[end] ? line + end + 1 : NULL;
+		line[end] = '\0';
+		if (end && line[end - 1] == '\r')
+			line[end - 1] = '\0';
+		if (blanks < end && line[blanks] != '#')
+			cfg->targets[cfg->n_targets++] = line;
+	}
+	return 0;
+}
+
+int lb_config_parse(struct lb_config *cfg, int argc, char **argv, struct lb_err *err)
+{
+	int rc;
+
+	memset(cfg, 0, sizeof(*cfg));
+	cfg->null_opts = calloc(1, sizeof(*cfg->null_opts));
+	cfg->targets = calloc((size_t)argc + 1, sizeof(*cfg->targets));
+	if (!cfg->targets || make_set(cfg, lb_options, lb_options_count, cfg) ||
+		make_set(cfg, lb_null_opt_rows, lb_null_opt_count, cfg->null_opts))
+		return no_memory(err);
+	rc = lb_opt_parse(cfg->sets, cfg->n_sets, argc, argv, cfg->targets, &cfg->n_targets, err);
+	if (!rc && cfg->targets_file && !cfg->help && !cfg->version)
+		rc = add_targets_file(cfg, err);
+	return rc;
+}
+
+static int check_size_and_region(const struct lb_config *cfg, struct lb_err *err)
+{
+	const struct lb_region *r = &cfg->region;
+	char size[32];
+
+	lb_format_size(size, sizeof(size), cfg->size_bytes);
+	if (cfg->size_bytes % SECTOR)
+		return refuse(cfg, "size", err, "is no multiple of 512 bytes, the smallest sector");
+	if ((!r->start_is_ppm && r->start % SECTOR) || (!r->end_is_ppm && r->end % SECTOR))
+		return refuse(
+			cfg, "region", err, "does not lie on sectors: use multiples of 512 bytes");
+	if (!r->start_is_ppm && !r->end_is_ppm && r->end - r->start < cfg->size_bytes)
+		return refuse(
+			cfg, "region", err, "is smaller than one transfer of --size %s", size);
+	return 0;
+}
+
+static int check_cpus(const struct lb_config *cfg, struct lb_err *err)
+{
+	cpu_set_t may, not ;
+	char lacking[128], usable[256];
+
+	if (!CPU_COUNT(&cfg->cpus))
+		return 0;
+	if (sched_getaffinity(0, sizeof(may), &may))
+		return lb_fail(err, LB_ST_UNAVAILABLE, errno,
+			"--cpus: the kernel does not say which CPUs may be used: %s",
+			strerror(errno));
+	CPU_XOR(&not, &cfg->cpus, &may);
+	CPU_AND(&not, &not, &cfg->cpus);
+	if (!CPU_COUNT(&not ))
+		return 0;
+	return refuse(cfg, "cpus", err,
+		"asks for CPUs that are not there or not allowed: %s; "
+		"this process may use %s",
+		lb_format_cpus(lacking, sizeof(lacking), &not ),
+		lb_format_cpus(usable, sizeof(usable), &may));
+}
+
+/* The null engine's options have no effect on another one: then something else was meant. */
+static int check_null_options(const struct lb_config *cfg, struct lb_err *err)
+{
+	const struct lb_opt_set *set = &cfg->sets[1];
+	const char *engine = NULL;
+
+	lb_opt_find(cfg->sets, cfg->n_sets, "engine", &engine);
+	if (!strcmp(engine, "null"))
+		return 0;
+	for (size_t i = 0; i < set->n; i++)
+		if (set->source[i] != LB_SRC_DEFAULT)
+			return refuse(cfg, set->rows[i].name, err, "needs --engine null");
+	return 0;
+}
+
+static int check_targets(const struct lb_config *cfg, struct lb_err *err)
+{
+	for (size_t i = 0; i < cfg->n_targets; i++)
+		if (!*cfg->targets[i])
+			return lb_fail(err, LB_ST_USAGE, EINVAL,
+				"target %zu has an empty name: name a block device or a file",
+				i + 1);
+	if (cfg->n_targets || cfg->scratch.count)
+		return 0;
+	if (cfg->targets_file)
+		return refuse(cfg, "targets", err, "names no target");
+	return lb_fail(err, LB_ST_USAGE, EINVAL,
+		"no target given: name block devices or files, or use --scratch");
+}
+
+int lb_config_check(struct lb_config *cfg, struct lb_err *err)
+{
+	int rc = check_size_and_region(cfg, err);
+
+	if (!rc && cfg->threads_per_lun > cfg->qd)
+		rc = refuse(cfg, "threads-per-lun", err,
+			"is more than --qd %" PRIu32 ": each thread needs a transfer of its own",
+			cfg->qd);
+	if (!rc)
+		rc = check_null_options(cfg, err);
+	if (!rc)
+		rc = check_cpus(cfg, err);
+	if (!rc)
+		rc = check_targets(cfg, err);
+	if (!rc && !cfg->time_ns && !cfg->count)
+		rc = lb_opt_set_value(cfg->sets, cfg->n_sets, "time", "30s", LB_SRC_DEFAULT, err);
+	return rc;
+}
+
+void lb_config_done(struct lb_config *cfg)
+{
+	if (!cfg)
+		return;
+	for (size_t i = 0; i < cfg->n_sets; i++) {
+		free(cfg->sets[i].source);
+		free(cfg->sets[i].text);
+	}
+	free(cfg->null_opts);
+	free(cfg->targets);
+	free(cfg->targets_text);
+	memset(cfg, 0, sizeof(*cfg));
+}
+
+void lb_config_print_help(FILE *out, const struct lb_config *cfg)
+{
+	fputs("Usage: lunbench [OPTION]... LUN...\n"
+	      "\n"
+	      "Reads block devices as a database would, all at the same time, and says what\n"
+	      "each of them did: transfers, rates, latencies. It never writes to one.\n"
+	      "\n"
+	      "  lunbench --op read --pat rand --size 16k --qd 64 /dev/mapper/*\n"
+	      "\n"
+	      "SIZE is bytes, or with k, M, G, T or P: powers of 1024. TIME is seconds, or with\n"
+	      "ns, us, ms, s, m, h or d. Options and LUNs may be mixed; -- ends the options.\n"
+	      "\n",
+		out);
+	lb_opt_print_help(out, cfg->sets, cfg->n_sets);
+	fputs("\n"
+	      "Exit status:\n"
+	      "  0                       all was measured, without an error\n"
+	      "  1                       it ran, but: I/O errors, a LUN lost or without any\n"
+	      "                          transfer, or I/O that never came back\n"
+	      "  2                       the request is wrong; no I/O was done\n"
+	      "  3                       a LUN or the host cannot serve it now\n"
+	      "  4                       the result could not be written\n"
+	      "  130, 143, 129           stopped by SIGINT, SIGTERM, SIGHUP: the report is of\n"
+	      "                          what was measured until then\n"
+	      "\n"
+	      "lunbench(8) says how it measures and how to read the report.\n",
+		out);
+}

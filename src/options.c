@@ -1,0 +1,318 @@
+/* THE table of options: the one place an option is spelled. */
+#include "config.h"
+
+#include "clock.h"
+#include "values.h"
+
+#define FIELD(name) offsetof(struct lb_config, name)
+#define DAYS        (86400 * LB_NSEC_PER_SEC)
+
+#define WORKLOAD "Workload"
+#define RUN      "Run"
+#define DRIVE    "How it is driven"
+#define TARGETS  "Targets"
+#define REPORTS  "Reports"
+#define ABOUT    "About"
+
+/* in the order of the enums that they fill; engines: auto, then lb_engines[] */
+static const char *const ops[] = {"read", NULL};
+static const char *const pats[] = {"rand", "seq", NULL};
+static const char *const engines[] = {"auto", "io_uring", "libaio", "sync", "null", NULL};
+static const char *const hists[] = {"none", "total", "each", NULL};
+static const char *const progresses[] = {"auto", "always", "never", NULL};
+
+const struct lb_opt lb_options[] = {
+	{
+		.name = "op",
+		.type = LB_OPT_ENUM,
+		.section = WORKLOAD,
+		.offset = FIELD(op),
+		.words = ops,
+		.dflt = "read",
+		.help = "what each transfer does",
+		.man = "What each transfer does.\n"
+		       "This version only reads.",
+	},
+	{
+		.name = "pat",
+		.type = LB_OPT_ENUM,
+		.section = WORKLOAD,
+		.offset = FIELD(pat),
+		.words = pats,
+		.dflt = "rand",
+		.help = "random or sequential",
+		.man = "The order of the transfers on each LUN.\n"
+		       ".Cm rand\n"
+		       "takes every block of the region with equal chance, again and again.\n"
+		       ".Cm seq\n"
+		       "goes from the start of the region to its end and begins anew;\n"
+		       "all that is in flight on a LUN belongs to one such pass.",
+	},
+	{
+		.name = "size",
+		.type = LB_OPT_SIZE,
+		.section = WORKLOAD,
+		.metavar = "SIZE",
+		.offset = FIELD(size_bytes),
+		.min = 512,
+		.max = 64ull << 20,
+		.dflt = "8k",
+		.help = "bytes of one transfer, a multiple of 512",
+		.man = "Bytes of one transfer: a multiple of 512, and of each LUN's logical block.",
+	},
+	{
+		.name = "qd",
+		.type = LB_OPT_U32,
+		.section = WORKLOAD,
+		.metavar = "N",
+		.offset = FIELD(qd),
+		.min = 1,
+		.max = 4096,
+		.dflt = "32",
+		.help = "transfers kept in flight on each LUN",
+		.man = "Transfers kept in flight on each LUN.\n"
+		       "What is more than the device itself takes waits in the host, and that wait is\n"
+		       "part of the latency.",
+	},
+	{
+		.name = "region",
+		.type = LB_OPT_CUSTOM,
+		.section = WORKLOAD,
+		.metavar = "START-END",
+		.offset = FIELD(region),
+		.dflt = "0-100%",
+		.parse = lb_parse_region,
+		.help = "the part of each LUN that is used, in bytes or percent: 0-10%, 1G-2G, 1G-",
+		.man = "The part of each LUN that is used, from\n"
+		       ".Ar START\n"
+		       "up to, but not including,\n"
+		       ".Ar END .\n"
+		       "Either is a size or a percentage of the LUN (to four decimals);\n"
+		       "without\n"
+		       ".Ar END\n"
+		       "it reaches to the end of the LUN.\n"
+		       "Where one is a percentage, the other must be one too, or have a unit, or be 0.\n"
+		       "The part must hold at least one transfer.",
+	},
+	{
+		.name = "seed",
+		.type = LB_OPT_U64,
+		.section = WORKLOAD,
+		.metavar = "N",
+		.offset = FIELD(seed),
+		.max = UINT64_MAX,
+		.dflt = "1",
+		.help = "start of the random numbers; equal seeds repeat a run",
+		.man = "Start of the random numbers.\n"
+		       "It is fixed unless given, so that two runs of one command ask for the same\n"
+		       "blocks and can be compared.\n"
+		       "For the same reason the second run may find them in a cache:\n"
+		       "give another seed\n"
+		       ".Pq Li $RANDOM\n"
+		       "where that must not be.",
+	},
+	{
+		.name = "time",
+		.type = LB_OPT_DURATION,
+		.section = RUN,
+		.metavar = "TIME",
+		.offset = FIELD(time_ns),
+		.min = LB_NSEC_PER_USEC,
+		.max = 365 * DAYS,
+		.help = "how long is measured; 30s when there is no --count either",
+		.man = "How long is measured.\n"
+		       "It is kept whatever a LUN does.\n"
+		       "Without it and without\n"
+		       ".Fl \\-count\n"
+		       "it is 30s.",
+	},
+	{
+		.name = "count",
+		.type = LB_OPT_U64,
+		.section = RUN,
+		.metavar = "N",
+		.offset = FIELD(count),
+		.min = 1,
+		.max = UINT64_MAX,
+		.help = "end for all when the first LUN has done N transfers",
+		.man = "The run ends for all LUNs when the first of them has done\n"
+		       ".Ar N\n"
+		       "transfers, so that every LUN was under load for the whole time.\n"
+		       "With\n"
+		       ".Fl \\-time\n"
+		       "too, whichever comes first ends it.",
+	},
+	{
+		.name = "ramp",
+		.type = LB_OPT_DURATION,
+		.section = RUN,
+		.metavar = "TIME",
+		.offset = FIELD(ramp_ns),
+		.max = 365 * DAYS,
+		.dflt = "0",
+		.help = "how long it runs before it measures",
+		.man = "How long it runs before it measures.\n"
+		       "Nothing of this time is in any figure.",
+	},
+	{
+		.name = "drain",
+		.type = LB_OPT_DURATION,
+		.section = RUN,
+		.metavar = "TIME",
+		.offset = FIELD(drain_ns),
+		.max = DAYS,
+		.dflt = "60s",
+		.help = "how long to wait at the end for what is in flight",
+		.man = "How long to wait, when the measured time is over, for what is still in flight.\n"
+		       "Arrays may by design take a minute for one transfer.\n"
+		       "What has not returned by then is reported as outstanding.\n"
+		       "A run with\n"
+		       ".Fl \\-count\n"
+		       "and without\n"
+		       ".Fl \\-time\n"
+		       "also ends when no LUN has done a transfer for so long.",
+	},
+	{
+		.name = "engine",
+		.type = LB_OPT_ENUM,
+		.section = DRIVE,
+		.offset = FIELD(engine),
+		.words = engines,
+		.dflt = "auto",
+		.help = "how I/O reaches the kernel",
+		.man = "How I/O reaches the kernel; see\n"
+		       ".Sx ENGINES .",
+	},
+	{
+		.name = "workers",
+		.type = LB_OPT_U32,
+		.section = DRIVE,
+		.metavar = "N",
+		.offset = FIELD(workers),
+		.min = 1,
+		.max = 1024,
+		.help = "threads that the LUNs are spread over; without it one a CPU, at most one a LUN",
+		.man = "Threads that the LUNs are spread over.\n"
+		       "Without it there is one for each CPU that may be used, and at most one for each\n"
+		       "LUN.",
+	},
+	{
+		.name = "cpus",
+		.type = LB_OPT_CUSTOM,
+		.section = DRIVE,
+		.metavar = "LIST",
+		.offset = FIELD(cpus),
+		.parse = lb_parse_cpus,
+		.help = "CPUs to run on, e.g. 0-3,8; without it all that may be used",
+		.man = "The CPUs that the threads run on, as numbers and ranges: 0-3,8.\n"
+		       "Without it: all that the process may use.",
+	},
+	{
+		.name = "threads-per-lun",
+		.type = LB_OPT_U32,
+		.section = DRIVE,
+		.metavar = "N",
+		.offset = FIELD(threads_per_lun),
+		.min = 1,
+		.max = 4096,
+		.dflt = "1",
+		.help = "threads that share the qd of one LUN, at most qd",
+		.man = "Threads that share the queue depth of one LUN, where one is too slow for it.\n"
+		       "At most as many as\n"
+		       ".Fl \\-qd .",
+	},
+	{
+		.name = "targets",
+		.type = LB_OPT_STR,
+		.section = TARGETS,
+		.metavar = "FILE",
+		.offset = FIELD(targets_file),
+		.help = "more LUNs, one path a line; # begins a comment",
+		.man = "A file that names more LUNs, one path a line.\n"
+		       "Blank lines and lines that begin with # are skipped;\n"
+		       "any other line is a path as it stands, blanks and a leading dash included.",
+	},
+	{
+		.name = "scratch",
+		.type = LB_OPT_CUSTOM,
+		.section = TARGETS,
+		.metavar = "COUNTxSIZE[@DIR]",
+		.offset = FIELD(scratch),
+		.parse = lb_parse_scratch,
+		.help = "make files to use as LUNs, e.g. 4x256M, in DIR (default /var/tmp); they "
+			"vanish at the end",
+		.man = "Make\n"
+		       ".Ar COUNT\n"
+		       "files of\n"
+		       ".Ar SIZE\n"
+		       "in\n"
+		       ".Ar DIR\n"
+		       ".Pq default Pa /var/tmp ,\n"
+		       "filled with data that does not compress, and use them as LUNs:\n"
+		       "up to 1000 files of at least 1M.\n"
+		       "They have no name while they are used and are gone when the run ends.",
+	},
+	{
+		.name = "json",
+		.type = LB_OPT_STR,
+		.section = REPORTS,
+		.metavar = "FILE",
+		.offset = FIELD(json_path),
+		.help = "write the result as JSON; - : to stdout, in place of the text",
+		.man = "Write the result to\n"
+		       ".Ar FILE\n"
+		       "as one JSON document.\n"
+		       "With\n"
+		       ".Sq \\-\n"
+		       "it goes to the standard output in place of the text.\n"
+		       "The file appears when it is complete, or not at all.\n"
+		       "A block device is refused.",
+	},
+	{
+		.name = "hist",
+		.type = LB_OPT_ENUM,
+		.section = REPORTS,
+		.offset = FIELD(hist),
+		.words = hists,
+		.dflt = "none",
+		.is_optional = true,
+		.optional_value = "total",
+		.help = "draw the histogram of latencies; --hist alone: total",
+		.man = "Draw the histogram of latencies: that of all LUNs together,\n"
+		       "or one for each LUN too.\n"
+		       "Without a value it is\n"
+		       ".Cm total .",
+	},
+	{
+		.name = "progress",
+		.type = LB_OPT_ENUM,
+		.section = REPORTS,
+		.offset = FIELD(progress),
+		.words = progresses,
+		.dflt = "auto",
+		.help = "a live line on stderr; auto: when it is a terminal",
+		.man = "Whether a live line is shown on the standard error during the run.\n"
+		       ".Cm auto :\n"
+		       "when that is a terminal.",
+	},
+	{
+		.name = "help",
+		.letter = 'h',
+		.type = LB_OPT_FLAG,
+		.section = ABOUT,
+		.offset = FIELD(help),
+		.help = "show this page",
+		.man = "Show a page of help and exit.",
+	},
+	{
+		.name = "version",
+		.letter = 'V',
+		.type = LB_OPT_FLAG,
+		.section = ABOUT,
+		.offset = FIELD(version),
+		.help = "show the version",
+		.man = "Show the version and exit.",
+	},
+};
+
+const size_t lb_options_count = sizeof(lb_options) / sizeof(lb_options[0]);

@@ -1,0 +1,157 @@
+#include "values.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "units.h"
+
+#define DIGITS        "0123456789"
+#define PPM_ALL       1000000
+#define SCRATCH_MAX   1000
+#define SCRATCH_LEAST (1ull << 20)
+#define SCRATCH_MOST  (1ull << 50)
+
+/* One side of a region. */
+struct edge {
+	uint64_t v;
+	bool is_ppm, is_bare; /* bare: a number that says no unit */
+};
+
+static int parse_edge(const char *s, size_t len, struct edge *e)
+{
+	char buf[64];
+
+	if (!len || len >= sizeof(buf))
+		return -EINVAL;
+	memcpy(buf, s, len);
+	buf[len] = '\0';
+	e->is_ppm = buf[len - 1] == '%';
+	e->is_bare = strspn(buf, DIGITS) == len;
+	return e->is_ppm ? lb_parse_percent(buf, &e->v) : lb_parse_size(buf, &e->v);
+}
+
+/* Whether A and B say in which unit each is; 0 needs none. */
+static bool is_clear(const struct edge *a, const struct edge *b)
+{
+	return !(a->is_ppm && b->is_bare && b->v) && !(b->is_ppm && a->is_bare && a->v);
+}
+
+int lb_parse_region(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err)
+{
+	const char *dash = strchr(value, '-');
+	struct edge start = {0}, end = {PPM_ALL, true, false};
+	int rc = dash ? parse_edge(value, (size_t)(dash - value), &start) : -EINVAL;
+
+	if (!rc && dash[1])
+		rc = parse_edge(dash + 1, strlen(dash + 1), &end);
+	if (rc == -EINVAL)
+		return lb_opt_fail(opt, value, EINVAL, err,
+			"is no region: use START-END in bytes (k, M, G) or percent, e.g. 0-10%%, "
+			"1G-2G, 1G-");
+	if (rc == -EDOM)
+		return lb_opt_fail(opt, value, EINVAL, err,
+			"is too fine: use whole bytes, or percent with at most four decimals");
+	if (rc)
+		return lb_opt_fail(opt, value, ERANGE, err, "is past any LUN's size");
+	if ((start.is_ppm && start.v > PPM_ALL) || (end.is_ppm && end.v > PPM_ALL))
+		return lb_opt_fail(opt, value, ERANGE, err, "goes past 100%%");
+	if (!is_clear(&start, &end))
+		return lb_opt_fail(opt, value, EINVAL, err,
+			"mixes percent with a number that has no unit: use e.g. 10%%-20%% or "
+			"10M-20%%");
+	/* an end of 0 ends any region before it starts, whatever the units */
+	if (!end.v || (start.is_ppm == end.is_ppm && start.v >= end.v))
+		return lb_opt_fail(
+			opt, value, EINVAL, err, "is empty: its end must lie after its start");
+	*(struct lb_region *)field = (struct lb_region){start.v, end.v, start.is_ppm, end.is_ppm};
+	return 0;
+}
+
+/* The CPU number at *S, which is moved past it; -1: there is none. */
+static long cpu_number(const char **s)
+{
+	size_t len = strspn(*s, DIGITS);
+	long cpu = len && len < 9 ? strtol(*s, NULL, 10) : len ? CPU_SETSIZE : -1;
+
+	*s += len;
+	return cpu;
+}
+
+int lb_parse_cpus(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err)
+{
+	const char *s = value;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	do {
+		long first = cpu_number(&s), last = first;
+
+		if (*s == '-') {
+			s++;
+			last = cpu_number(&s);
+		}
+		if (first < 0 || last < first || (*s && *s != ','))
+			return lb_opt_fail(opt, value, EINVAL, err,
+				"is no list of CPUs: use numbers and ranges, e.g. 0-3,8");
+		if (last >= CPU_SETSIZE)
+			return lb_opt_fail(opt, value, ERANGE, err,
+				"has a CPU past %d, the highest there can be", CPU_SETSIZE - 1);
+		for (; first <= last; first++)
+			CPU_SET((size_t)first, &set);
+	} while (*s++);
+	*(cpu_set_t *)field = set;
+	return 0;
+}
+
+char *lb_format_cpus(char *buf, size_t n, const cpu_set_t *set)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < CPU_SETSIZE && len < n; i++) {
+		size_t last = i;
+
+		if (!CPU_ISSET(i, set))
+			continue;
+		while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, set))
+			last++;
+		len += (size_t)snprintf(buf + len, n - len, last > i ? "%s%zu-%zu" : "%s%zu",
+			len ? "," : "", i, last);
+		i = last;
+	}
+	return buf;
+}
+
+int lb_parse_scratch(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err)
+{
+	struct lb_scratch *scratch = field;
+	const char *at = strchr(value, '@'), *dir = at ? at + 1 : "/var/tmp";
+	size_t len = at ? (size_t)(at - value) : strlen(value);
+	char buf[64] = "", *times;
+	uint64_t count = 0, size = 0;
+	int rc = -EINVAL;
+
+	if (len < sizeof(buf))
+		memcpy(buf, value, len);
+	times = strchr(buf, 'x');
+	if (times && *dir) {
+		*times = '\0';
+		rc = lb_parse_u64(buf, &count);
+		if (!rc || rc == -ERANGE)
+			rc = lb_parse_size(times + 1, &size) ?: rc;
+	}
+	if (rc == -EINVAL || rc == -EDOM)
+		return lb_opt_fail(opt, value, EINVAL, err,
+			"is no set of files: use COUNTxSIZE or COUNTxSIZE@DIR, e.g. 4x256M@/mnt");
+	if (rc || count < 1 || count > SCRATCH_MAX || size < SCRATCH_LEAST || size > SCRATCH_MOST)
+		return lb_opt_fail(opt, value, ERANGE, err,
+			"is out of range: 1 to %d files of 1M to 1P", SCRATCH_MAX);
+	if (strlen(dir) >= sizeof(scratch->dir))
+		return lb_opt_fail(opt, value, EINVAL, err, "has too long a directory name");
+	scratch->count = (uint32_t)count;
+	scratch->size_bytes = size;
+	strcpy(scratch->dir, dir);
+	return 0;
+}

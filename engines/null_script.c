@@ -25,9 +25,9 @@ static int wrong(const struct reader *r, const char *at, size_t n, const char *r
 
 	if (!n && !*at)
 		return lb_fail(r->err, LB_ST_USAGE, EINVAL,
-			"--%s '%s': ends at character %zu, where %s", r->option, r->text, pos,
-			right);
-	return lb_fail(r->err, LB_ST_USAGE, EINVAL, "--%s '%s': at character %zu, '%.*s': %s",
+			"--%s '%.200s': ends too soon, at character %zu: %s", r->option, r->text,
+			pos, right);
+	return lb_fail(r->err, LB_ST_USAGE, EINVAL, "--%s '%.200s': at character %zu, '%.*s': %s",
 		r->option, r->text, pos, n > 64 ? 64 : (int)n, at, right);
 }
 

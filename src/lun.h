@@ -2,6 +2,7 @@
 #ifndef LB_LUN_H
 #define LB_LUN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -17,11 +18,12 @@ enum lb_lun_fate { LB_FATE_PENDING, LB_FATE_USED, LB_FATE_PASSED_OVER, LB_FATE_R
 #define LB_LUN_UNKNOWN (-1) /* of the int64_t fields: sysfs does not tell */
 
 /*
- * A target and, once opened, the LUN. It lies in memory that both processes see: no pointers but
- * `name`, which was there before they parted. Empty strings: unknown.
+ * A target and, once opened, the LUN. It lies in memory that both processes see at one address: no
+ * pointers but `name`, to what was there before they parted. Empty strings: unknown.
  */
 struct lb_lun {
-	const char *name; /* as typed; "scratch0"... */
+	const char *name;      /* as typed; or scratch_name */
+	char scratch_name[24]; /* "scratch0"... */
 	enum lb_lun_kind kind;
 	enum lb_lun_fate fate;
 	enum lb_status refusal; /* LB_ST_USAGE or LB_ST_UNAVAILABLE when refused */
@@ -45,15 +47,22 @@ struct lb_lun {
 };
 
 /*
- * Opens every target of CFG (LUNS[cfg->n_targets + cfg->scratch.count], zeroed; the scratch ones
- * come last), O_RDONLY|O_DIRECT, and settles each one's fate: all of them, so that every unfit one
- * is named. Nothing is created but scratch files, which are unlinked as soon as they are open and
- * filled with incompressible data. *AT is set to the index being worked on (the other process
- * watches it: an open may hang) and *FILLED_BYTES grows as scratch is filled. Returns 0, also when
- * there are refusals.
+ * Names the targets of CFG, none opened yet: LUNS[cfg->n_targets + cfg->scratch.count], the scratch
+ * ones last. Called before the processes part, so that both can read them.
  */
-int lb_luns_open(struct lb_lun *luns, size_t n, const struct lb_config *cfg, volatile uint32_t *at,
-	volatile uint64_t *filled_bytes, struct lb_err *err);
+void lb_luns_init(struct lb_lun *luns, const struct lb_config *cfg);
+
+/*
+ * Opens every target of CFG (LUNS: of lb_luns_init()), O_RDONLY|O_DIRECT, and settles each one's
+ * fate: all of them, so that every unfit one is named. Nothing is created but scratch files, which
+ * are unlinked as soon as they are open and filled with incompressible data; they stay pending
+ * while another target is refused. *AT is set to the index being worked on (the other process
+ * watches it: an open may hang) and *FILLED_BYTES grows as scratch is filled. Returns 0, also when
+ * there are refusals; negative with ERR when no single LUN is at fault (open files, scratch), and
+ * then there may be refusals too.
+ */
+int lb_luns_open(struct lb_lun *luns, const struct lb_config *cfg, _Atomic uint32_t *at,
+	_Atomic uint64_t *filled_bytes, struct lb_err *err);
 
 void lb_luns_close(struct lb_lun *luns, size_t n);
 

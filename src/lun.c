@@ -1,0 +1,414 @@
+#include "lun.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/fs.h>
+#include <linux/loop.h>
+#include <linux/major.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "direct.h"
+#include "engine.h"
+#include "region.h"
+#include "scratch.h"
+#include "sysfs.h"
+#include "units.h"
+
+#define MAPPER "/dev/mapper/"
+
+/* Where the bytes of a LUN lie, one step down: a loop device's are those of what is behind it. */
+struct extent {
+	dev_t dev;
+	ino_t ino; /* 0: of a device */
+	uint64_t start, end;
+};
+
+void lb_luns_init(struct lb_lun *luns, const struct lb_config *cfg)
+{
+	size_t n = cfg->n_targets + cfg->scratch.count;
+
+	for (size_t i = 0; i < n; i++) {
+		struct lb_lun *lun = &luns[i];
+		bool is_scratch = i >= cfg->n_targets;
+
+		*lun = (struct lb_lun){.kind = is_scratch ? LB_LUN_SCRATCH : LB_LUN_BLOCK,
+			.fd = -1,
+			.queue_depth = LB_LUN_UNKNOWN,
+			.nr_requests = LB_LUN_UNKNOWN,
+			.max_io_bytes = LB_LUN_UNKNOWN,
+			.rotational = LB_LUN_UNKNOWN};
+		lun->name = is_scratch ? lun->scratch_name : cfg->targets[i];
+		if (is_scratch)
+			snprintf(lun->scratch_name, sizeof(lun->scratch_name), "scratch%u",
+				(unsigned int)(i - cfg->n_targets));
+	}
+}
+
+__attribute__((format(printf, 3, 4))) static void refuse(
+	struct lb_lun *lun, enum lb_status status, const char *fmt, ...)
+{
+	va_list ap;
+
+	lun->fate = LB_FATE_REFUSED;
+	lun->refusal = status;
+	va_start(ap, fmt);
+	vsnprintf(lun->why, sizeof(lun->why), fmt, ap);
+	va_end(ap);
+}
+
+/* Of a local group; the name services of the network may hang, so they are not asked. */
+static void group_name(gid_t gid, char *buf, size_t n)
+{
+	FILE *f = fopen("/etc/group", "re");
+	struct group *g;
+
+	snprintf(buf, n, "%u", gid);
+	while (f && (g = fgetgrent(f))) {
+		if (g->gr_gid == gid) {
+			snprintf(buf, n, "%s", g->gr_name);
+			break;
+		}
+	}
+	if (f)
+		fclose(f);
+}
+
+/* ST: of the target, or NULL when it is a directory on the way that is closed. */
+static void refuse_rights(struct lb_lun *lun, int errnum, const struct stat *st)
+{
+	char group[64];
+
+	if (errnum == EPERM)
+		refuse(lun, LB_ST_UNAVAILABLE,
+			"not permitted: a container's device rules (cgroup) may forbid it");
+	else if (geteuid() == 0)
+		refuse(lun, LB_ST_UNAVAILABLE,
+			"no right to read it, not even as root: its file system may be mounted "
+			"nodev");
+	else if (st && (st->st_mode & S_IRGRP)) {
+		group_name(st->st_gid, group, sizeof(group));
+		refuse(lun, LB_ST_UNAVAILABLE,
+			"no right to read it: root could, or a member of the group %s", group);
+	} else {
+		refuse(lun, LB_ST_UNAVAILABLE, "no right to read it: root could");
+	}
+}
+
+/* It could not be opened, for ERRNUM. */
+static void refuse_open(struct lb_lun *lun, int errnum, const struct stat *st)
+{
+	switch (errnum) {
+	case ENOENT:
+	case ENOTDIR:
+	case ENXIO:
+	case ENODEV:
+		refuse(lun, LB_ST_UNAVAILABLE, "no such device");
+		break;
+	case ENOMEDIUM:
+		refuse(lun, LB_ST_UNAVAILABLE, "no medium");
+		break;
+	case EACCES:
+	case EPERM:
+		refuse_rights(lun, errnum, st);
+		break;
+	default:
+		if (errnum == EINVAL && lun->kind == LB_LUN_FILE)
+			refuse(lun, LB_ST_USAGE,
+				"its file system has no O_DIRECT: figures would be memory's");
+		else
+			refuse(lun, LB_ST_UNAVAILABLE, "cannot be opened: %s", strerror(errnum));
+	}
+}
+
+static bool is_in_mapper(const char *path)
+{
+	char *real;
+	bool is;
+
+	if (!strncmp(path, MAPPER, strlen(MAPPER)))
+		return true;
+	real = realpath(path, NULL);
+	is = real && !strncmp(real, MAPPER, strlen(MAPPER));
+	free(real);
+	return is;
+}
+
+/* Neither a block device nor a file. */
+static void settle_other(struct lb_lun *lun, mode_t mode)
+{
+	const char *what = "something else";
+
+	if (S_ISCHR(mode) && is_in_mapper(lun->name)) {
+		lun->fate = LB_FATE_PASSED_OVER;
+		snprintf(lun->why, sizeof(lun->why),
+			"a character device of device-mapper's own, no LUN");
+		return;
+	}
+	if (S_ISDIR(mode))
+		what = "a directory";
+	else if (S_ISCHR(mode))
+		what = "a character device";
+	else if (S_ISFIFO(mode))
+		what = "a FIFO";
+	else if (S_ISSOCK(mode))
+		what = "a socket";
+	refuse(lun, LB_ST_USAGE, "%s, not a block device or a file", what);
+}
+
+/*
+ * Opens it for reading, by a descriptor that only names it: what is no LUN is never opened at all
+ * (a FIFO would hang, a tape rewind). False: its fate is settled.
+ */
+static bool open_fd(struct lb_lun *lun)
+{
+	char path[64];
+	struct stat st;
+	int named = open(lun->name, O_PATH | O_CLOEXEC), errnum = errno;
+
+	if (named < 0 || fstat(named, &st)) {
+		refuse_open(lun, named < 0 ? errnum : errno, NULL);
+	} else if (S_ISBLK(st.st_mode) || S_ISREG(st.st_mode)) {
+		lun->kind = S_ISBLK(st.st_mode) ? LB_LUN_BLOCK : LB_LUN_FILE;
+		lun->dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+		lun->ino = st.st_ino;
+		lun->size_bytes = (uint64_t)st.st_size;
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", named);
+		lun->fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+		if (lun->fd < 0)
+			refuse_open(lun, errno, &st);
+	} else {
+		settle_other(lun, st.st_mode);
+	}
+	if (named >= 0)
+		close(named);
+	return lun->fd >= 0;
+}
+
+/* Size and blocks. False: its fate is settled. */
+static bool measure(struct lb_lun *lun)
+{
+	int logical = 512;
+	unsigned int physical = 512;
+	struct lb_err err;
+
+	if (lun->kind == LB_LUN_BLOCK) {
+		if (ioctl(lun->fd, BLKGETSIZE64, &lun->size_bytes) ||
+			ioctl(lun->fd, BLKSSZGET, &logical) ||
+			ioctl(lun->fd, BLKPBSZGET, &physical)) {
+			refuse(lun, LB_ST_UNAVAILABLE, "does not tell its size: %s",
+				strerror(errno));
+			return false;
+		}
+		lun->logical_block = (uint32_t)logical;
+		lun->physical_block = physical;
+	}
+	if (!lun->size_bytes) {
+		refuse(lun, LB_ST_UNAVAILABLE, "its size is 0");
+		return false;
+	}
+	if (lun->kind != LB_LUN_BLOCK) {
+		if (lb_direct_align(lun->fd, &lun->logical_block, &err)) {
+			refuse(lun, err.status, "%s", err.text);
+			return false;
+		}
+		lun->physical_block = lun->logical_block;
+	}
+	return true;
+}
+
+static void settle_target(struct lb_lun *lun, const struct lb_config *cfg, int sysfs)
+{
+	char suspended[128] = "";
+	struct lb_err err;
+
+	if (!open_fd(lun))
+		return;
+	if (lun->kind == LB_LUN_BLOCK)
+		lb_sysfs_describe(sysfs, lun, suspended);
+	if (!measure(lun))
+		return;
+	if (suspended[0])
+		refuse(lun, LB_ST_UNAVAILABLE, "%s is suspended: dmsetup resume %s", suspended,
+			suspended);
+	else if (lb_region_fit(lun, &cfg->region, cfg->size_bytes, &err))
+		refuse(lun, err.status, "%s", err.text);
+	else
+		lun->fate = LB_FATE_USED;
+}
+
+static struct extent extent_of(const struct lb_lun *lun)
+{
+	struct extent e = {.dev = lun->dev, .end = lun->size_bytes};
+	struct loop_info64 info;
+
+	if (lun->kind != LB_LUN_BLOCK)
+		e.ino = lun->ino;
+	else if (major(lun->dev) == LOOP_MAJOR && !ioctl(lun->fd, LOOP_GET_STATUS64, &info)) {
+		/* numbered as the kernel packs them, which below 2^32 is as dev_t does */
+		bool is_file = !info.lo_rdevice;
+
+		e = (struct extent){.dev = is_file ? info.lo_device : info.lo_rdevice,
+			.ino = is_file ? info.lo_inode : 0,
+			.start = info.lo_offset,
+			.end = info.lo_offset + lun->size_bytes};
+	}
+	return e;
+}
+
+/* Refuses each LUN whose bytes are those of one before it, under whatever name. */
+static int refuse_twins(struct lb_lun *luns, size_t n, struct lb_err *err)
+{
+	struct extent *extents = calloc(n + 1, sizeof(*extents));
+
+	if (!extents)
+		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "no memory for %zu targets", n);
+	for (size_t i = 0; i < n; i++) {
+		struct lb_lun *lun = &luns[i];
+
+		if (lun->fate != LB_FATE_USED)
+			continue;
+		extents[i] = extent_of(lun);
+		for (size_t k = 0; k < i; k++) {
+			if (luns[k].fate != LB_FATE_USED || extents[k].dev != extents[i].dev ||
+				extents[k].ino != extents[i].ino ||
+				extents[k].start >= extents[i].end ||
+				extents[i].start >= extents[k].end)
+				continue;
+			if (lun->kind == luns[k].kind && lun->dev == luns[k].dev)
+				refuse(lun, LB_ST_USAGE, "the same %s as %s: give it once",
+					lun->kind == LB_LUN_BLOCK ? "device" : "file",
+					luns[k].name);
+			else
+				refuse(lun, LB_ST_USAGE,
+					"its bytes are also those of %s (loop device): give one of "
+					"them",
+					luns[k].name);
+			break;
+		}
+	}
+	free(extents);
+	return 0;
+}
+
+/* A descriptor for each LUN, and room for what else the run opens. */
+static int raise_open_files(size_t n, struct lb_err *err)
+{
+	rlim_t need = n + 256;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
+		return 0;
+	if (limit.rlim_max < need)
+		return lb_fail(err, LB_ST_UNAVAILABLE, EMFILE,
+			"%zu LUNs need %ju open files, the limit (ulimit -n) is %ju", n,
+			(uintmax_t)need, (uintmax_t)limit.rlim_max);
+	limit.rlim_cur = need;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		return lb_fail(err, LB_ST_UNAVAILABLE, errno,
+			"raising the limit of open files (ulimit -n) to %ju: %s", (uintmax_t)need,
+			strerror(errno));
+	return 0;
+}
+
+/* A file for each scratch LUN, still to be filled; all have one fate, so its fault is ERR's. */
+static int create_scratch(struct lb_lun *luns, const struct lb_config *cfg, struct lb_err *err)
+{
+	struct lb_err why;
+	int rc = lb_scratch_check(&cfg->scratch, err);
+
+	for (uint32_t i = 0; !rc && i < cfg->scratch.count; i++) {
+		struct lb_lun *lun = &luns[i];
+		struct stat st;
+
+		lun->fd = lb_scratch_create(&cfg->scratch, err);
+		if (lun->fd < 0)
+			return lun->fd;
+		if (!fstat(lun->fd, &st)) {
+			lun->dev = st.st_dev;
+			lun->ino = st.st_ino;
+		}
+		lun->size_bytes = cfg->scratch.size_bytes;
+		rc = lb_direct_align(lun->fd, &lun->logical_block, &why);
+		lun->physical_block = lun->logical_block;
+		if (!rc)
+			rc = lb_region_fit(lun, &cfg->region, cfg->size_bytes, &why);
+		if (rc)
+			lb_fail(err, why.status, 0, "--scratch: %s: %.900s", cfg->scratch.dir,
+				why.text);
+	}
+	return rc;
+}
+
+static int fill_scratch(struct lb_lun *lun, const struct lb_config *cfg,
+	_Atomic uint64_t *filled_bytes, struct lb_err *err)
+{
+	int rc = lb_scratch_fill(lun->fd, &cfg->scratch, filled_bytes, err);
+
+	if (rc)
+		return rc;
+	lun->fd = lb_scratch_seal(lun->fd, err);
+	if (lun->fd < 0)
+		return lun->fd;
+	lun->fate = LB_FATE_USED;
+	return 0;
+}
+
+static bool wants_nowait(const struct lb_config *cfg)
+{
+	return cfg->engine == LB_ENGINE_AUTO ||
+	       (lb_engines[cfg->engine - 1]->caps & LB_CAP_NEEDS_NOWAIT);
+}
+
+int lb_luns_open(struct lb_lun *luns, const struct lb_config *cfg, _Atomic uint32_t *at,
+	_Atomic uint64_t *filled_bytes, struct lb_err *err)
+{
+	uint32_t n = (uint32_t)cfg->n_targets, total = n + cfg->scratch.count, i;
+	int rc = raise_open_files(total, err), sysfs;
+
+	if (rc)
+		return rc;
+	sysfs = lb_sysfs_open();
+	for (i = 0; i < n; i++) {
+		atomic_store(at, i);
+		settle_target(&luns[i], cfg, sysfs);
+	}
+	if (sysfs >= 0)
+		close(sysfs);
+	rc = refuse_twins(luns, n, err);
+	if (!rc && cfg->scratch.count) {
+		atomic_store(at, n);
+		rc = create_scratch(luns + n, cfg, err);
+	}
+	for (i = 0; !rc && i < n; i++) {
+		if (luns[i].fate == LB_FATE_REFUSED)
+			return 0;
+	}
+	for (i = n; !rc && i < total; i++) {
+		atomic_store(at, i);
+		rc = fill_scratch(&luns[i], cfg, filled_bytes, err);
+	}
+	for (i = 0; !rc && i < total && wants_nowait(cfg); i++) {
+		atomic_store(at, i);
+		if (luns[i].fate == LB_FATE_USED)
+			luns[i].has_nowait =
+				lb_direct_has_nowait(luns[i].fd, luns[i].logical_block);
+	}
+	return rc;
+}
+
+void lb_luns_close(struct lb_lun *luns, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (luns[i].fd >= 0)
+			close(luns[i].fd);
+		luns[i].fd = -1;
+	}
+}

@@ -1,0 +1,47 @@
+#include "region.h"
+
+#include <errno.h>
+
+#include "units.h"
+
+#define PPM 1000000u
+
+/* SIZE * PPM / 10^6, rounded up or down; 128 bits, since 2^63 bytes are allowed. */
+static uint64_t part_of(uint64_t size_bytes, uint64_t ppm, bool round_up)
+{
+	unsigned __int128 scaled = (unsigned __int128)size_bytes * ppm;
+
+	return (uint64_t)((scaled + (round_up ? PPM - 1 : 0)) / PPM);
+}
+
+int lb_region_fit(
+	struct lb_lun *lun, const struct lb_region *region, uint64_t size_bytes, struct lb_err *err)
+{
+	uint64_t start = region->start, end = region->end;
+	char size[32], have[32], edge[32];
+
+	lb_format_size(size, sizeof(size), size_bytes);
+	lb_format_size(have, sizeof(have), lun->size_bytes);
+	if (size_bytes % lun->logical_block)
+		return lb_fail(err, LB_ST_USAGE, EINVAL,
+			"logical block %u, --size %s is not a multiple", lun->logical_block, size);
+	if (size_bytes > lun->size_bytes)
+		return lb_fail(err, LB_ST_USAGE, EINVAL, "its size is %s, --size %s does not fit",
+			have, size);
+	if (region->start_is_ppm)
+		start = part_of(lun->size_bytes, start, true);
+	if (region->end_is_ppm)
+		end = part_of(lun->size_bytes, end, false);
+	if (end > lun->size_bytes || start >= lun->size_bytes)
+		return lb_fail(err, LB_ST_USAGE, EINVAL, "its size is %s, --region %s %s", have,
+			start >= lun->size_bytes ? "starts at" : "ends at",
+			lb_format_size(edge, sizeof(edge), start >= lun->size_bytes ? start : end));
+	start += (lun->logical_block - start % lun->logical_block) % lun->logical_block;
+	if (start >= end || end - start < size_bytes)
+		return lb_fail(err, LB_ST_USAGE, EINVAL,
+			"its size is %s, --region leaves %s of it, --size %s does not fit", have,
+			lb_format_size(edge, sizeof(edge), start < end ? end - start : 0), size);
+	lun->region_start = start;
+	lun->region_end = end - (end - start) % size_bytes;
+	return 0;
+}

@@ -32,7 +32,7 @@ static inline uint32_t lb_hist_bucket(uint64_t ns)
 /* First value of bucket I in ns; of LB_HIST_OVER: the end of the range. */
 uint64_t lb_hist_low_ns(uint32_t i);
 
-/* First value past bucket I in ns; LB_NEVER-like UINT64_MAX for LB_HIST_OVER. */
+/* First value past bucket I in ns; UINT64_MAX for LB_HIST_OVER. */
 uint64_t lb_hist_high_ns(uint32_t i);
 
 void lb_hist_add(struct lb_hist *into, const struct lb_hist *h);
@@ -40,9 +40,10 @@ uint64_t lb_hist_total(const struct lb_hist *h);
 
 /*
  * The PPM-th part-per-million percentile (990000: p99) in ns, by rank ceil(p n) in integers: the
- * upper edge of its bucket, clamped to [min_ns, max_ns]. Returns 0 when it was determined, 1 when
- * the rank falls in the bucket past the range (then *ns is where that begins, and the truth is at
- * or above it), and -ERANGE when n < 1 / (1 - p): too few samples to speak of it.
+ * largest value of its bucket, clamped to [min_ns, max_ns]. Returns 0 when it was determined, 1
+ * when the rank falls in the bucket past the range (then *ns is where that begins, or min_ns if
+ * that is more, and the truth is at or above it), and -ERANGE when n < 1 / (1 - p): too few samples
+ * to speak of it.
  */
 int lb_hist_percentile(
 	const struct lb_hist *h, uint32_t ppm, uint64_t min_ns, uint64_t max_ns, uint64_t *ns);

@@ -39,13 +39,17 @@ struct lb_tally {
 	uint64_t outside, errors, errors_other, late, late_max_ns;
 	uint64_t first_error_ns, first_error_offset;
 	int32_t first_error_res;
-	uint32_t zero_samples, samples;
+	uint64_t zero_samples, samples;
 	struct lb_hist hist;
 };
 
+/* An empty tally: min_ns UINT64_MAX, the rest 0. */
 void lb_tally_init(struct lb_tally *t);
 
-/* Adds CELL; its histogram too when WITH_HIST (cells that share one: once). */
+/*
+ * Adds CELL; its histogram too when WITH_HIST (cells that share one: once). The first error is the
+ * earliest; a cell without errors has none, whatever its fields say.
+ */
 void lb_tally_add_cell(struct lb_tally *t, const struct lb_cell *cell, int with_hist);
 void lb_tally_add(struct lb_tally *into, const struct lb_tally *t);
 

@@ -1,0 +1,75 @@
+#include "stats.h"
+
+#include <string.h>
+
+/* The writer is another process: each field is read once, whole. */
+#define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
+void lb_tally_init(struct lb_tally *t)
+{
+	memset(t, 0, sizeof(*t));
+	t->min_ns = UINT64_MAX;
+}
+
+static void take_max(uint64_t *max, uint64_t v)
+{
+	if (v > *max)
+		*max = v;
+}
+
+void lb_tally_add_cell(struct lb_tally *t, const struct lb_cell *cell, int with_hist)
+{
+	uint64_t xfers = READ(cell->xfers), min_ns = READ(cell->min_ns);
+	uint64_t errors = READ(cell->errors), errors_other = READ(cell->errors_other);
+	uint64_t first_error_ns = READ(cell->first_error_ns);
+	struct lb_hist *hist = READ(cell->hist);
+
+	if (xfers && min_ns < t->min_ns)
+		t->min_ns = min_ns;
+	if (xfers)
+		take_max(&t->max_ns, READ(cell->max_ns));
+	take_max(&t->last_ns, READ(cell->last_ns));
+	take_max(&t->late_max_ns, READ(cell->late_max_ns));
+	if (errors + errors_other &&
+		(t->errors + t->errors_other == 0 || first_error_ns < t->first_error_ns)) {
+		t->first_error_ns = first_error_ns;
+		t->first_error_offset = READ(cell->first_error_offset);
+		t->first_error_res = READ(cell->first_error_res);
+	}
+	t->xfers += xfers;
+	t->bytes += READ(cell->bytes);
+	t->sum_ns += READ(cell->sum_ns);
+	t->outside += READ(cell->outside);
+	t->errors += errors;
+	t->errors_other += errors_other;
+	t->late += READ(cell->late);
+	t->zero_samples += READ(cell->zero_samples);
+	t->samples += READ(cell->samples);
+	if (with_hist && hist)
+		lb_hist_add(&t->hist, hist);
+}
+
+void lb_tally_add(struct lb_tally *into, const struct lb_tally *t)
+{
+	struct lb_cell cell = {
+		.xfers = t->xfers,
+		.bytes = t->bytes,
+		.sum_ns = t->sum_ns,
+		.min_ns = t->min_ns,
+		.max_ns = t->max_ns,
+		.last_ns = t->last_ns,
+		.outside = t->outside,
+		.errors = t->errors,
+		.errors_other = t->errors_other,
+		.late = t->late,
+		.late_max_ns = t->late_max_ns,
+		.first_error_ns = t->first_error_ns,
+		.first_error_offset = t->first_error_offset,
+		.first_error_res = t->first_error_res,
+	};
+
+	lb_tally_add_cell(into, &cell, 0);
+	into->zero_samples += t->zero_samples; /* wider than a cell's */
+	into->samples += t->samples;
+	lb_hist_add(&into->hist, &t->hist);
+}

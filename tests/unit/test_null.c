@@ -68,7 +68,7 @@ static void submit(struct rig *r, uint32_t slot)
 {
 	struct lb_io *io = &r->ios[slot];
 
-	assert_int_equal(lb_engine_null.submit(r->st, &io, 1), 1);
+	assert_int_equal(lb_engine_null.submit(r->st, &io, 1), 0);
 }
 
 static void submit_range(struct rig *r, uint32_t from, uint32_t n)
@@ -80,7 +80,7 @@ static void submit_range(struct rig *r, uint32_t from, uint32_t n)
 
 		for (uint32_t i = 0; i < k; i++)
 			ios[i] = &r->ios[from++];
-		assert_int_equal(lb_engine_null.submit(r->st, ios, k), (int)k);
+		assert_int_equal(lb_engine_null.submit(r->st, ios, k), 0);
 		n -= k;
 	}
 }

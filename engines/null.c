@@ -231,6 +231,14 @@ static int null_reap(void *st, struct lb_io **done, uint32_t min, uint32_t max, 
 	return (int)n;
 }
 
+static int null_exchange(
+	void *st, struct lb_io **ios, uint32_t n, uint32_t min, uint32_t max, uint64_t wait_ns)
+{
+	int ret = null_submit(st, ios, n);
+
+	return ret < 0 ? ret : null_reap(st, ios, min, max, wait_ns);
+}
+
 static uint64_t null_now(void *st)
 {
 	const struct null_engine *e = st;
@@ -328,8 +336,7 @@ const struct lb_engine_ops lb_engine_null = {
 	.slots_max = 1u << 30,
 	.probe = null_probe,
 	.setup = null_setup,
-	.submit = null_submit,
-	.reap = null_reap,
+	.exchange = null_exchange,
 	.now = null_now,
 	.teardown = null_teardown,
 };

@@ -13,7 +13,7 @@
 #include "err.h"
 #include "opt.h"
 
-#define LB_BATCH 32 /* I/Os of one submit at most; larger batches gain nothing */
+#define LB_BATCH 32 /* I/Os of one exchange at most; larger batches gain nothing */
 
 struct lb_lane;
 
@@ -24,12 +24,14 @@ struct lb_io {
 	struct lb_lane *lane;  /* the worker's; engines do not look inside */
 	void *buf;             /* len bytes, aligned to 4096 */
 	uint32_t len;          /* bytes */
-	int32_t res;           /* bytes moved or -errno, set by reap */
+	int32_t res;           /* bytes moved or -errno, set on its return */
 	uint32_t slot;         /* its index in lb_engine_cfg.ios */
 	uint32_t lun;          /* its index in lb_engine_cfg.fds */
 	uint16_t slab;         /* which of lb_engine_cfg.slabs buf lies in */
 	uint8_t op;            /* enum lb_op of config.h: 0 read, 1 write */
-	uint8_t pad[13];
+	uint8_t pad;
+	int32_t fd; /* lb_engine_cfg.fds[lun] */
+	uint64_t reserved;
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct lb_io) == 64, "one cache line");
 
@@ -71,18 +73,15 @@ struct lb_engine_ops {
 	int (*probe)(struct lb_err *err);
 	int (*setup)(void **st, const struct lb_engine_cfg *cfg, struct lb_err *err);
 	/*
-	 * Stages N <= LB_BATCH I/Os; they reach the kernel with the next reap at the latest. Takes
-	 * all of them. A negative return is fatal to the worker.
+	 * Hands the first N <= LB_BATCH of IOS to the kernel, then collects completed ones into
+	 * IOS, from its front: at most MAX, and it waits up to WAIT_NS (LB_NEVER: for ever) until
+	 * there are MIN (0 or 1); one system call where the kernel has one for both. Returns how
+	 * many: fewer than MIN only when the time ran out or a signal came. What the kernel did not
+	 * take for the moment goes with the next call. A failed I/O shows only in its res; a
+	 * negative return is fatal to the worker.
 	 */
-	int (*submit)(void *st, struct lb_io *const *ios, uint32_t n);
-	/*
-	 * Hands over what is staged and collects at least MIN (0 or 1) and at most MAX completed
-	 * I/Os into DONE, waiting up to WAIT_NS (LB_NEVER: for ever); one system call where the
-	 * kernel has one for both. Returns how many: fewer than MIN only when the time ran out or a
-	 * signal came. A failed I/O shows only in its res; a negative return is fatal to the
-	 * worker.
-	 */
-	int (*reap)(void *st, struct lb_io **done, uint32_t min, uint32_t max, uint64_t wait_ns);
+	int (*exchange)(void *st, struct lb_io **ios, uint32_t n, uint32_t min, uint32_t max,
+		uint64_t wait_ns);
 	/* The clock of this instance; NULL: CLOCK_MONOTONIC. */
 	uint64_t (*now)(void *st);
 	void (*stats)(void *st, struct lb_engine_stats *out); /* NULL: none */

@@ -68,7 +68,7 @@ static void submit(struct rig *r, uint32_t slot)
 {
 	struct lb_io *io = &r->ios[slot];
 
-	assert_int_equal(lb_engine_null.submit(r->st, &io, 1), 0);
+	assert_int_equal(lb_engine_null.exchange(r->st, &io, 1, 0, 0, 0), 0);
 }
 
 static void submit_range(struct rig *r, uint32_t from, uint32_t n)
@@ -80,14 +80,14 @@ static void submit_range(struct rig *r, uint32_t from, uint32_t n)
 
 		for (uint32_t i = 0; i < k; i++)
 			ios[i] = &r->ios[from++];
-		assert_int_equal(lb_engine_null.submit(r->st, ios, k), 0);
+		assert_int_equal(lb_engine_null.exchange(r->st, ios, k, 0, 0, 0), 0);
 		n -= k;
 	}
 }
 
 static int reap(struct rig *r, struct lb_io **done, uint32_t min, uint32_t max, uint64_t wait_ns)
 {
-	return lb_engine_null.reap(r->st, done, min, max, wait_ns);
+	return lb_engine_null.exchange(r->st, done, 0, min, max, wait_ns);
 }
 
 /* The next completion, whatever the wait: SLOT with RES at AT_NS after T0. */

@@ -97,6 +97,9 @@ static inline struct lb_cell *lb_board_cell(const struct lb_board *b, uint32_t l
  */
 int lb_window_close(struct lb_window *w, uint64_t (*now)(void *), void *clock);
 
+/* Something on the board has changed that the other side waits for: wakes whoever waits. */
+void lb_board_kick(const struct lb_board *b);
+
 /* The window's end as decided; waits the few instructions of a claim. */
 static inline uint64_t lb_window_end(struct lb_window *w)
 {

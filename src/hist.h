@@ -20,13 +20,11 @@ struct lb_hist {
 
 static inline uint32_t lb_hist_bucket(uint64_t ns)
 {
-	uint32_t shift, i;
+	/* below 64 the shift is 0 and the bucket is the value */
+	uint32_t shift = 63u - LB_HIST_SUB_BITS - (uint32_t)__builtin_clzll(ns | LB_HIST_SUB);
+	uint32_t i = shift * LB_HIST_SUB + (uint32_t)(ns >> shift);
 
-	if (ns < LB_HIST_SUB)
-		return (uint32_t)ns;
-	shift = 63u - LB_HIST_SUB_BITS - (uint32_t)__builtin_clzll(ns);
-	i = shift * LB_HIST_SUB + (uint32_t)(ns >> shift); /* ns >> shift is in [64, 128) */
-	return i < LB_HIST_OVER ? i : LB_HIST_OVER;
+	return __builtin_expect(i < LB_HIST_OVER, 1) ? i : LB_HIST_OVER;
 }
 
 /* First value of bucket I in ns; of LB_HIST_OVER: the end of the range. */

@@ -1,6 +1,8 @@
 /*
- * Random numbers: xoroshiro128++ 1.0 (Blackman and Vigna, "Scrambled Linear Pseudorandom Number
- * Generators", 2019), period 2^128 - 1, seeded by SplitMix64 as its authors advise.
+ * Random numbers: a multiplicative congruential generator modulo 2^128 of which the upper half is
+ * given out, period 2^126. The multiplier is L'Ecuyer's ("Tables of Linear Congruential Generators
+ * of Different Sizes and Good Lattice Structure", 1999). Seeded by SplitMix64 (Steele, Lea and
+ * Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
  */
 #ifndef LB_RNG_H
 #define LB_RNG_H
@@ -8,7 +10,7 @@
 #include <stdint.h>
 
 struct lb_rng {
-	uint64_t s0, s1;
+	uint64_t lo, hi; /* the state; always odd */
 };
 
 static inline uint64_t lb_splitmix64(uint64_t *x)
@@ -20,31 +22,22 @@ static inline uint64_t lb_splitmix64(uint64_t *x)
 	return z ^ (z >> 31);
 }
 
-/* SEED and STREAM together name one of 2^128 starting points; equal pairs repeat exactly. */
+/* SEED and STREAM together name a starting point; equal pairs repeat exactly. */
 static inline void lb_rng_seed(struct lb_rng *r, uint64_t seed, uint64_t stream)
 {
 	uint64_t a = seed, b = lb_splitmix64(&a) ^ stream;
 
-	r->s0 = lb_splitmix64(&b);
-	r->s1 = lb_splitmix64(&b);
-	if (!r->s0 && !r->s1) /* the one state that never moves */
-		r->s1 = 1;
-}
-
-static inline uint64_t lb_rotl64(uint64_t x, unsigned k)
-{
-	return (x << k) | (x >> (64 - k));
+	r->hi = lb_splitmix64(&b);
+	r->lo = lb_splitmix64(&b) | 1;
 }
 
 static inline uint64_t lb_rng_next(struct lb_rng *r)
 {
-	uint64_t s0 = r->s0, s1 = r->s1;
-	uint64_t out = lb_rotl64(s0 + s1, 17) + s0;
+	unsigned __int128 s = (unsigned __int128)r->hi << 64 | r->lo;
 
-	s1 ^= s0;
-	r->s0 = lb_rotl64(s0, 49) ^ s1 ^ (s1 << 21);
-	r->s1 = lb_rotl64(s1, 28);
-	return out;
+	s *= 0xda942042e4dd58b5ull;
+	r->lo = (uint64_t)s;
+	return r->hi = (uint64_t)(s >> 64);
 }
 
 /*

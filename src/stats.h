@@ -12,10 +12,10 @@
 struct lb_cell {
 	/* in the window: the hot line */
 	uint64_t xfers;
-	uint64_t bytes;
-	uint64_t sum_ns; /* of latencies */
 	uint64_t min_ns; /* UINT64_MAX: none */
+	uint64_t bytes;
 	uint64_t max_ns;
+	uint64_t sum_ns;  /* of latencies */
 	uint64_t last_ns; /* when the last completion came, in the window or not */
 	struct lb_hist *hist;
 	uint64_t outside; /* good completions not counted: before the window opened, past --count */

@@ -1,0 +1,165 @@
+#include "control.h"
+
+#include "clock.h"
+
+#define ACK_NS  (100 * LB_NSEC_PER_MSEC) /* a worker that can see the window's end has by then */
+#define LOOK_NS (100 * LB_NSEC_PER_MSEC) /* between looks where no deadline is known */
+
+void lb_control_init(
+	struct lb_control *c, struct lb_board *board, uint64_t drain_ns, uint64_t lead_ns)
+{
+	const struct lb_phase *phase = &board->plan->phases[0];
+
+	*c = (struct lb_control){
+		.board = board,
+		.time_ns = phase->time_ns,
+		.ramp_ns = phase->ramp_ns,
+		.count = phase->count,
+		.drain_ns = drain_ns,
+		.lead_ns = lead_ns,
+		.hurry_ns = LB_NEVER,
+	};
+}
+
+static uint64_t sum_started(const struct lb_board *b)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < b->plan->n_workers; i++)
+		n += atomic_load_explicit(&b->workers[i].n_started, memory_order_acquire);
+	return n;
+}
+
+static bool any_failed(const struct lb_board *b)
+{
+	for (uint32_t i = 0; i < b->plan->n_workers; i++)
+		if (atomic_load_explicit(&b->workers[i].fatal, memory_order_relaxed))
+			return true;
+	return false;
+}
+
+static bool all_seen_close(const struct lb_board *b)
+{
+	for (uint32_t i = 0; i < b->plan->n_workers; i++)
+		if (!atomic_load_explicit(&b->workers[i].has_closed, memory_order_acquire))
+			return false;
+	return true;
+}
+
+static bool all_ended(const struct lb_board *b)
+{
+	for (uint32_t i = 0; i < b->plan->n_workers; i++)
+		if (!atomic_load_explicit(&b->workers[i].has_ended, memory_order_acquire))
+			return false;
+	return true;
+}
+
+uint64_t lb_control_last_ns(const struct lb_board *b)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < (size_t)b->plan->n_lanes * LB_OPS; i++) {
+		uint64_t t = __atomic_load_n(&b->cells[i].last_ns, __ATOMIC_RELAXED);
+
+		if (t > last)
+			last = t;
+	}
+	return last;
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The clock that control itself runs on. */
+static uint64_t step_time(void *now)
+{
+	return *(const uint64_t *)now;
+}
+
+/* Sets the planned end, unless someone has closed the window for good already. */
+static void plan_end(struct lb_window *w, uint64_t close_ns)
+{
+	uint64_t none = LB_NEVER;
+
+	atomic_compare_exchange_strong(&w->close_ns, &none, close_ns);
+}
+
+static void starting(struct lb_control *c, uint64_t now)
+{
+	struct lb_window *w = &c->board->window;
+	uint64_t start = atomic_load(&w->start_ns), open;
+
+	if (sum_started(c->board) < c->board->plan->n_lanes && now < start + LB_START_LIMIT_NS)
+		return;
+	open = now + c->ramp_ns + c->lead_ns;
+	atomic_store(&w->open_ns, open);
+	if (c->time_ns)
+		plan_end(w, open + c->time_ns);
+	c->state = LB_CTL_MEASURING;
+}
+
+/* A run that ends by count alone would wait for ever for LUNs that have all gone silent. */
+static void look_for_silence(struct lb_control *c, uint64_t now, uint64_t open)
+{
+	uint64_t last = lb_control_last_ns(c->board);
+
+	if (last < open)
+		last = open;
+	if (now >= last && now - last >= c->drain_ns) {
+		c->stalled = true;
+		c->drain_until_ns = now;
+		lb_window_close(&c->board->window, step_time, &now);
+	}
+}
+
+static void draining(struct lb_control *c, uint64_t now)
+{
+	uint64_t close = lb_window_end(&c->board->window);
+
+	if (all_ended(c->board)) {
+		c->state = LB_CTL_OVER;
+	} else if (now >= min_u64(c->drain_until_ns, c->hurry_ns) &&
+		   (all_seen_close(c->board) || now >= close + ACK_NS)) {
+		c->timed_out = true;
+		c->state = LB_CTL_OVER;
+	}
+}
+
+uint64_t lb_control_step(struct lb_control *c, uint64_t now)
+{
+	struct lb_window *w = &c->board->window;
+	uint64_t close, open;
+
+	if (c->state == LB_CTL_STARTING)
+		starting(c, now);
+	if (any_failed(c->board))
+		lb_window_close(w, step_time, &now);
+
+	close = lb_window_end(w);
+	open = atomic_load(&w->open_ns);
+	if (c->state <= LB_CTL_MEASURING && now >= close) {
+		c->state = LB_CTL_DRAINING;
+		c->drain_until_ns = close + c->drain_ns;
+		if (c->drain_until_ns < close)
+			c->drain_until_ns = LB_NEVER;
+	} else if (c->state == LB_CTL_MEASURING && !c->time_ns && now >= open) {
+		look_for_silence(c, now, open);
+		if (c->stalled)
+			c->state = LB_CTL_DRAINING;
+	}
+	if (c->state == LB_CTL_DRAINING)
+		draining(c, now);
+
+	switch (c->state) {
+	case LB_CTL_STARTING:
+		return min_u64(atomic_load(&w->start_ns) + LB_START_LIMIT_NS, close);
+	case LB_CTL_MEASURING:
+		return c->time_ns ? close : min_u64(close, now + LOOK_NS);
+	case LB_CTL_DRAINING:
+		return min_u64(now + LOOK_NS, min_u64(c->drain_until_ns, c->hurry_ns));
+	default:
+		return LB_NEVER;
+	}
+}

@@ -1,0 +1,52 @@
+/* A worker: the loop that keeps its lanes' transfers in flight and writes down what came back. */
+#ifndef LB_WORKER_H
+#define LB_WORKER_H
+
+#include <stdint.h>
+
+#include "board.h"
+#include "engine.h"
+#include "workload.h"
+
+/* Who decides over the window on a virtual clock: called by the worker, see control.h. */
+struct lb_control;
+
+struct lb_worker {
+	const struct lb_engine_ops *ops;
+	void *engine;
+	struct lb_board *board;
+	struct lb_worker_state *state;
+	struct lb_io *ios; /* its slots, on the board */
+	uint32_t n_ios;
+	struct lb_lane *lanes;
+	uint32_t n_lanes;
+	uint64_t count;             /* --count, 0: none */
+	bool is_near_count;         /* the next batch may bring a LUN to `count` */
+	bool shares_hist;           /* another worker records into the same histograms */
+	struct lb_control *control; /* virtual clock only; else NULL */
+
+	/* of the loop */
+	bool is_special; /* something but plain transfers wants attention */
+	uint32_t n_left; /* in flight or parked */
+	uint32_t n_parked;
+	struct lb_io **parked; /* waiting out a lane's back-off; room for all */
+	uint64_t parked_ns;    /* when the first of them is due; LB_NEVER: none */
+	uint64_t control_ns;   /* when the control wants to look; LB_NEVER: there is none */
+	uint64_t wake_ns;      /* the earlier of the two */
+
+	/* of the thread, see run.c */
+	struct iovec *slabs;
+	uint32_t n_slabs;
+	int *fds;
+	int cpu;
+	uint32_t first_lane, first_slot;
+};
+
+/*
+ * Fills every lane to its depth, then runs until the window has closed and nothing is in flight.
+ * Allocates nothing and takes no lock. Returns 0, or the negative errno with which the engine
+ * failed.
+ */
+int lb_worker_loop(struct lb_worker *w);
+
+#endif

@@ -1,0 +1,471 @@
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "control.h"
+#include "worker.h"
+
+#define SLAB_MAX    (1ull << 30) /* the kernel's limit on one registered buffer */
+#define SLAB_ALIGN  (2ull << 20) /* a huge page: I/O over 4 KiB pages is split by max_segments */
+#define STACK_BYTES (128 * 1024)
+
+/* The workers wait at the gate until all have been set up, and all of them pass or none. */
+struct gate {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	uint32_t n_ready;
+	enum { GATE_SHUT, GATE_OPEN, GATE_NEVER } state;
+	struct lb_err err; /* of the first worker that failed */
+	int ret;
+};
+
+struct crew {
+	const struct lb_config *cfg;
+	struct lb_board *board;
+	struct gate gate;
+	struct lb_control control; /* virtual runs only */
+	struct thread {
+		struct crew *crew;
+		struct lb_worker worker;
+		pthread_t id;
+	} * threads;
+};
+
+static void free_buffers(struct lb_worker *w)
+{
+	for (uint32_t i = 0; i < w->n_slabs; i++)
+		if (w->slabs[i].iov_base)
+			munmap(w->slabs[i].iov_base, w->slabs[i].iov_len);
+	free(w->slabs);
+}
+
+/* LEN bytes aligned to a huge page, and in huge pages where the host has them. */
+static void *map_slab(size_t len)
+{
+	char *p = mmap(
+		NULL, len + SLAB_ALIGN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *at;
+
+	if (p == MAP_FAILED)
+		return NULL;
+	at = (char *)(((uintptr_t)p + SLAB_ALIGN - 1) & ~(SLAB_ALIGN - 1));
+	if (at > p)
+		munmap(p, (size_t)(at - p));
+	munmap(at + len, (size_t)(p + SLAB_ALIGN - at));
+	madvise(at, len, MADV_HUGEPAGE);
+	return at;
+}
+
+/* A few large slabs for all buffers of the worker; each slot's buffer lies in one of them. */
+static int make_buffers(struct lb_worker *w, uint64_t slot_bytes, struct lb_err *err)
+{
+	uint64_t per_slab = SLAB_MAX / slot_bytes, left = w->n_ios;
+
+	w->n_slabs = (uint32_t)((w->n_ios + per_slab - 1) / per_slab);
+	w->slabs = calloc(w->n_slabs, sizeof(*w->slabs));
+	for (uint32_t i = 0; w->slabs && i < w->n_slabs; i++, left -= per_slab) {
+		size_t len = (left < per_slab ? left : per_slab) * slot_bytes;
+
+		len = (len + 4095) & ~4095ull;
+		w->slabs[i] = (struct iovec){.iov_base = map_slab(len), .iov_len = len};
+		if (!w->slabs[i].iov_base)
+			return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM,
+				"out of memory: the buffers of one worker take %llu MiB (LUNs x --qd x --size)",
+				(unsigned long long)(w->n_ios * slot_bytes) >> 20);
+	}
+	if (!w->slabs)
+		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < w->n_ios; i++) {
+		w->ios[i].slab = (uint16_t)(i / per_slab);
+		w->ios[i].buf = (char *)w->slabs[i / per_slab].iov_base + i % per_slab * slot_bytes;
+	}
+	return 0;
+}
+
+/* The worker's lanes and slots as the plan says; LUNs are numbered anew for its engine. */
+static int make_lanes(struct lb_worker *w)
+{
+	const struct lb_plan *plan = w->board->plan;
+
+	w->lanes = aligned_alloc(64, w->n_lanes * sizeof(*w->lanes));
+	w->fds = calloc(w->n_lanes, sizeof(*w->fds));
+	w->parked = calloc(w->n_ios, sizeof(struct lb_io *));
+	if (!w->lanes || !w->fds || !w->parked)
+		return -ENOMEM;
+	for (uint32_t l = 0; l < w->n_lanes; l++) {
+		const struct lb_lane_plan *lp = &plan->lanes[w->first_lane + l];
+		const struct lb_stream *stream = &plan->phases[0].streams[lp->stream];
+
+		lb_lane_init(&w->lanes[l], w->board, w->first_lane + l);
+		w->fds[l] = plan->luns[lp->lun]->fd;
+		w->shares_hist |= lp->shares_hist;
+		w->is_near_count |= w->count && w->lanes[l].near_full_at == LB_NEVER;
+		for (uint32_t i = 0; i < lp->qd; i++) {
+			uint32_t slot = lp->slot - w->first_slot + i;
+
+			w->ios[slot] = (struct lb_io){.lane = &w->lanes[l],
+				.len = (uint32_t)stream->size_bytes,
+				.slot = slot,
+				.fd = w->fds[l],
+				.lun = l,
+				.op = (uint8_t)stream->op};
+		}
+	}
+	return 0;
+}
+
+static int set_up(struct lb_worker *w, const struct lb_config *cfg, struct lb_err *err)
+{
+	struct lb_engine_cfg ec;
+	cpu_set_t set;
+	int ret;
+
+	if (w->cpu >= 0) {
+		CPU_ZERO(&set);
+		CPU_SET(w->cpu, &set);
+		pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	} else if (CPU_COUNT(&cfg->cpus)) {
+		pthread_setaffinity_np(pthread_self(), sizeof(cfg->cpus), &cfg->cpus);
+	}
+	atomic_store(&w->state->tid, gettid());
+	if (make_lanes(w))
+		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
+	ret = make_buffers(w, w->board->plan->slot_bytes, err);
+	if (ret)
+		return ret;
+	ec = (struct lb_engine_cfg){.fds = w->fds,
+		.n_fds = w->n_lanes,
+		.ios = w->ios,
+		.n_ios = w->n_ios,
+		.slabs = w->slabs,
+		.n_slabs = w->n_slabs,
+		.opts = cfg->null_opts,
+		.note = &w->state->note,
+		.submit_since_ns = &w->state->submit_since_ns};
+	return w->ops->setup(&w->engine, &ec, err);
+}
+
+/* Reports in, and waits until all have; returns whether to go on. */
+static bool pass_gate(struct gate *g, int ret, const struct lb_err *err)
+{
+	bool go;
+
+	pthread_mutex_lock(&g->lock);
+	if (ret && !g->ret) {
+		g->ret = ret;
+		g->err = *err;
+	}
+	g->n_ready++;
+	pthread_cond_broadcast(&g->changed);
+	while (g->state == GATE_SHUT)
+		pthread_cond_wait(&g->changed, &g->lock);
+	go = g->state == GATE_OPEN;
+	pthread_mutex_unlock(&g->lock);
+	return go;
+}
+
+static void *worker_main(void *arg)
+{
+	struct thread *t = arg;
+	struct lb_worker *w = &t->worker;
+	struct lb_err err = {0};
+	int ret = set_up(w, t->crew->cfg, &err);
+
+	if (pass_gate(&t->crew->gate, ret, &err)) {
+		ret = lb_worker_loop(w);
+		if (ret < 0)
+			atomic_store(&w->state->fatal, ret);
+		if (w->control)
+			w->board->virtual_end_ns = w->ops->now(w->engine);
+		atomic_store(&w->state->has_ended, 1);
+		lb_board_kick(w->board);
+	}
+	if (w->engine)
+		w->ops->teardown(w->engine);
+	free_buffers(w);
+	free(w->lanes);
+	free(w->fds);
+	free(w->parked);
+	return NULL;
+}
+
+static void init_worker(struct crew *crew, uint32_t i)
+{
+	struct lb_board *b = crew->board;
+	const struct lb_worker_plan *wp = &b->plan->workers[i];
+	struct thread *t = &crew->threads[i];
+
+	t->crew = crew;
+	t->worker = (struct lb_worker){.ops = b->plan->engine,
+		.board = b,
+		.state = &b->workers[i],
+		.ios = &b->ios[wp->slot],
+		.n_ios = wp->n_slots,
+		.n_lanes = wp->n_lanes,
+		.first_lane = wp->lane,
+		.first_slot = wp->slot,
+		.count = b->plan->phases[0].count,
+		.control = b->plan->is_virtual ? &crew->control : NULL,
+		.cpu = wp->cpu};
+}
+
+/* Starts all threads and waits until each has set itself up; then the gate opens, or never. */
+static int start_crew(struct crew *crew, struct lb_err *err)
+{
+	struct gate *g = &crew->gate;
+	uint32_t n = crew->board->plan->n_workers, made = 0;
+	pthread_attr_t attr;
+	int ret = 0;
+
+	crew->threads = calloc(n, sizeof(*crew->threads));
+	if (!crew->threads)
+		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	for (; made < n && !ret; made += !ret) {
+		init_worker(crew, made);
+		ret = -pthread_create(
+			&crew->threads[made].id, &attr, worker_main, &crew->threads[made]);
+	}
+	pthread_attr_destroy(&attr);
+	if (ret)
+		lb_fail(err, LB_ST_UNAVAILABLE, -ret,
+			"cannot start worker %u of %u: %s: raise ulimit -u, kernel.pid_max or the pids limit "
+			"of the cgroup, or take a smaller --qd",
+			made + 1, n, strerror(-ret));
+	pthread_mutex_lock(&g->lock);
+	while (g->n_ready < made)
+		pthread_cond_wait(&g->changed, &g->lock);
+	if (!ret && g->ret) {
+		ret = g->ret;
+		*err = g->err;
+	}
+	if (ret) {
+		g->state = GATE_NEVER;
+		pthread_cond_broadcast(&g->changed);
+	}
+	pthread_mutex_unlock(&g->lock);
+	for (uint32_t i = 0; ret && i < made; i++)
+		pthread_join(crew->threads[i].id, NULL);
+	return ret;
+}
+
+static void open_gate(struct gate *g)
+{
+	pthread_mutex_lock(&g->lock);
+	g->state = GATE_OPEN;
+	pthread_cond_broadcast(&g->changed);
+	pthread_mutex_unlock(&g->lock);
+}
+
+static int make_cells(struct lb_shm *shm, struct lb_board *b)
+{
+	const struct lb_plan *p = b->plan;
+
+	b->cells = lb_shm_alloc(shm, (size_t)p->n_lanes * LB_OPS, sizeof(*b->cells), 128);
+	b->hists = lb_shm_alloc(shm, p->n_hists, sizeof(*b->hists), 64);
+	b->ios = lb_shm_alloc(shm, p->n_slots, sizeof(*b->ios), 64);
+	b->cursors = lb_shm_alloc(shm, p->n_cursors, sizeof(*b->cursors), 64);
+	b->workers = lb_shm_alloc(shm, p->n_workers, sizeof(*b->workers), 64);
+	b->lun_states = lb_shm_alloc(shm, p->n_luns, sizeof(*b->lun_states), 64);
+	if (!b->cells || !b->hists || !b->ios || !b->cursors || !b->workers || !b->lun_states)
+		return -ENOMEM;
+	for (uint32_t l = 0; l < p->n_lanes; l++) {
+		for (int op = 0; op < LB_OPS; op++) {
+			struct lb_cell *cell = lb_board_cell(b, l, op);
+
+			cell->min_ns = UINT64_MAX;
+			cell->hist = &b->hists[p->lanes[l].hist + op];
+		}
+	}
+	return 0;
+}
+
+/* Thread CPU times and the process's at an edge of the window. */
+static void note_usage(struct crew *crew, bool at_close)
+{
+	struct lb_board *b = crew->board;
+
+	getrusage(RUSAGE_SELF, at_close ? &b->usage_close : &b->usage_open);
+	for (uint32_t i = 0; i < b->plan->n_workers; i++) {
+		struct lb_worker_state *ws = &b->workers[i];
+		struct timespec ts = {0};
+		clockid_t clock;
+
+		if (pthread_getcpuclockid(crew->threads[i].id, &clock) == 0)
+			clock_gettime(clock, &ts);
+		*(at_close ? &ws->cpu_close_ns : &ws->cpu_open_ns) =
+			(uint64_t)ts.tv_sec * LB_NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+	}
+	atomic_store(&b->has_usage, at_close ? 2 : 1);
+}
+
+/* Sleeps until UNTIL_NS or until the window's edges change. */
+static void sleep_until(const struct lb_board *b, uint64_t until_ns)
+{
+	struct pollfd pfd = {.fd = b->edge_fd, .events = POLLIN};
+	struct timespec ts, *timeout = NULL;
+	uint64_t now = lb_now_ns(), drop;
+
+	if (until_ns != LB_NEVER) {
+		uint64_t left = until_ns > now ? until_ns - now : 0;
+
+		ts = (struct timespec){.tv_sec = (time_t)(left / LB_NSEC_PER_SEC),
+			.tv_nsec = (long)(left % LB_NSEC_PER_SEC)};
+		timeout = &ts;
+	}
+	if (ppoll(&pfd, 1, timeout, NULL) > 0 && read(b->edge_fd, &drop, sizeof(drop)) < 0)
+		return;
+}
+
+/* Stays with the window to read the CPU clocks at its edges. */
+static void attend_window(struct crew *crew)
+{
+	struct lb_window *w = &crew->board->window;
+	uint64_t open, close;
+	bool is_open = false;
+
+	for (;;) {
+		uint64_t now = lb_now_ns();
+
+		close = lb_window_end(w);
+		open = atomic_load(&w->open_ns);
+		if (!is_open && now >= open && open < close) {
+			note_usage(crew, false);
+			is_open = true;
+		}
+		if (now >= close)
+			break;
+		sleep_until(crew->board, is_open || close < open ? close : open);
+	}
+	if (is_open)
+		note_usage(crew, true);
+}
+
+static void read_kernel_stats(struct lb_board *b, bool after)
+{
+	for (uint32_t i = 0; i < b->plan->n_luns; i++) {
+		struct lb_lun_state *s = &b->lun_states[i];
+
+		if (lb_lun_kernel_stat(
+			    b->plan->luns[i], after ? &s->kernel_after : &s->kernel_before) == 0)
+			atomic_fetch_add(&s->has_kernel_stat, 1);
+	}
+}
+
+static int run_crew(const struct lb_config *cfg, struct lb_board *b, struct lb_err *err)
+{
+	struct crew *crew = calloc(1, sizeof(*crew));
+	int ret;
+
+	if (!crew)
+		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
+	crew->cfg = cfg;
+	crew->board = b;
+	pthread_mutex_init(&crew->gate.lock, NULL);
+	pthread_cond_init(&crew->gate.changed, NULL);
+	atomic_store(&b->window.open_ns, LB_NEVER);
+	atomic_store(&b->window.close_ns, LB_NEVER);
+	ret = start_crew(crew, err);
+	if (ret)
+		return ret;
+	read_kernel_stats(b, false);
+	if (b->plan->is_virtual)
+		lb_control_init(&crew->control, b, cfg->drain_ns, 0);
+	atomic_store(&b->window.start_ns,
+		b->plan->is_virtual ? b->plan->engine->now(crew->threads[0].worker.engine)
+				    : lb_now_ns());
+	atomic_store_explicit(&b->stage, LB_STAGE_RUNNING, memory_order_release);
+	lb_board_kick(b);
+	open_gate(&crew->gate);
+	if (!b->plan->is_virtual)
+		attend_window(crew);
+	for (uint32_t i = 0; i < b->plan->n_workers; i++)
+		pthread_join(crew->threads[i].id, NULL);
+	read_kernel_stats(b, true);
+	return 0;
+}
+
+/* Nothing of the parent's stays open here: a reader of its output must see the end when it leaves.
+ */
+static void keep_only(const struct lb_board *b)
+{
+	int lo = b->kick_fd < b->edge_fd ? b->kick_fd : b->edge_fd;
+	int hi = b->kick_fd < b->edge_fd ? b->edge_fd : b->kick_fd;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd <= 2 && null >= 0; fd++)
+		dup2(null, fd);
+	close_range(3, (unsigned)lo - 1, 0);
+	if (hi > lo + 1)
+		close_range((unsigned)lo + 1, (unsigned)hi - 1, 0);
+	close_range((unsigned)hi + 1, ~0u, 0);
+}
+
+static void raise_nofile(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < lim.rlim_max) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+}
+
+static bool any_refused(const struct lb_board *b)
+{
+	bool used = false;
+
+	for (uint32_t i = 0; i < b->n_luns; i++) {
+		if (b->luns[i].fate == LB_FATE_REFUSED)
+			return true;
+		used |= b->luns[i].fate == LB_FATE_USED;
+	}
+	return !used;
+}
+
+static int prepare(const struct lb_config *cfg, struct lb_shm *shm, struct lb_board *b)
+{
+	int ret = lb_luns_open(b->luns, cfg, &b->opening_at, &b->filled_bytes, &b->err);
+
+	if (ret)
+		return ret;
+	atomic_store(&b->opening_at, b->n_luns);
+	if (any_refused(b))
+		return -EINVAL;
+	ret = lb_plan_make(shm, cfg, b->luns, b->n_luns, &b->plan, &b->err);
+	if (ret)
+		return ret;
+	if (make_cells(shm, b))
+		return lb_fail(
+			&b->err, LB_ST_UNAVAILABLE, ENOMEM, "out of shared memory for the figures");
+	return 0;
+}
+
+void lb_run(const struct lb_config *cfg, struct lb_shm *shm, struct lb_board *b, pid_t parent)
+{
+	int ret;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0); /* it left before we could ask to be told */
+	keep_only(b);
+	raise_nofile();
+	ret = prepare(cfg, shm, b);
+	if (!ret)
+		ret = run_crew(cfg, b, &b->err);
+	atomic_store_explicit(
+		&b->stage, ret ? LB_STAGE_REFUSED : LB_STAGE_DRAINED, memory_order_release);
+	lb_board_kick(b);
+	_exit(0);
+}

@@ -14,7 +14,7 @@ import sys
 build = pathlib.Path(sys.argv[1])
 log = build / "meson-logs/testlog.json"
 log.unlink(missing_ok=True)
-done = subprocess.run(["meson", "test", "-C", build, "--suite", "unit", "--no-rebuild"], capture_output=True, text=True)
+done = subprocess.run(["meson", "test", "-C", build, "--suite", "unit"], capture_output=True, text=True)
 if not log.exists():
     print("not ok 1 - meson test")
     print("#", (done.stdout + done.stderr).strip().replace("\n", "\n# "))

@@ -374,8 +374,10 @@ static int parse_one(
 		if (!find_name(sets, n_sets, name, len, &at)) {
 			char cut[TYPED_MAX];
 
-			snprintf(cut, sizeof(cut), "%.*s", (int)(len < TYPED_MAX ? len : TYPED_MAX),
-				name);
+			if (!len || len >= sizeof(cut)) /* "--=3" is no name at all */
+				return unknown(sets, n_sets, "--", name, err);
+			memcpy(cut, name, len);
+			cut[len] = '\0';
 			return unknown(sets, n_sets, "--", cut, err);
 		}
 		value = equals ? equals + 1 : NULL;

@@ -120,7 +120,7 @@ static void print_man_row(FILE *out, const struct lb_opt *opt)
 		fputs(opt->is_optional ? " Ns Op = Ns Ar " : " Ar ", out);
 		print_roff(out, value);
 	}
-	fprintf(out, "\n%s\n", opt->man);
+	fprintf(out, "\n%s%s", opt->man, opt->man[strlen(opt->man) - 1] == '\n' ? "" : "\n");
 	if (*limits(about, sizeof(about), opt)) {
 		fputc('(', out);
 		print_roff(out, about);

@@ -395,7 +395,8 @@ const struct lb_opt lb_null_opt_rows[] = {
 		       "the order of its I/O\n"
 		       ".El\n"
 		       ".Pp\n"
-		       "Each time is from 1ns to 1d. With\n"
+		       "Each time is from 1ns to 1d.\n"
+		       "With\n"
 		       ".Fl -null-script\n"
 		       "alone it is 1ms.\n",
 		.parse = opt_latency,
@@ -412,9 +413,9 @@ const struct lb_opt lb_null_opt_rows[] = {
 		       "The run is played on a virtual clock, as with\n"
 		       ".Fl -null-latency ,\n"
 		       "and these events befall its I/O, each on every LUN by itself, or with\n"
-		       ".Ns @ Ns Ar N\n"
-		       "after it only on one, counted from 0 in the order of the targets. The I/Os of a\n"
-		       "LUN are numbered from 1 as they are submitted;\n"
+		       ".Li @ Ns Ar N\n"
+		       "after it only on one, counted from 0 in the order of the targets.\n"
+		       "The I/Os of a LUN are numbered from 1 as they are submitted;\n"
 		       ".Ar FROM\n"
 		       "is counted from the start of the clock, before the ramp.\n"
 		       ".Bl -tag -width error:EVERY:ERRNO\n"

@@ -46,7 +46,7 @@ const struct lb_opt lb_options[] = {
 		       "takes every block of the region with equal chance, again and again.\n"
 		       ".Cm seq\n"
 		       "goes from the start of the region to its end and begins anew;\n"
-		       "all that is in flight on a LUN belongs to one such pass.",
+		       "the transfers in flight on a LUN lie side by side.",
 	},
 	{
 		.name = "size",

@@ -1,0 +1,291 @@
+#!/usr/bin/python3
+"""What the command line refuses, word for word, and the pages made from the table of options.
+
+The page of --help is kept in golden/help.txt. When an option changes, look at the difference that
+the test shows, and if it is as meant, renew the file:
+
+    LUNBENCH=build/lunbench tests/cli/options.py --renew help
+"""
+
+import difflib
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+from lbtest import *  # noqa: E402,F403
+
+GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
+# A target that is not there: were it opened before the options are judged, the status would be 3.
+LUN = "/dev/lunbench-test-is-not-there"
+
+SIZE = "use bytes or k, M, G (powers of 1024), e.g. 16k"
+TIME = "use seconds or ns, us, ms, s, m, h, d, e.g. 30s"
+REGION = "use START-END in bytes (k, M, G) or percent, e.g. 0-10%, 1G-2G, 1G-"
+CPUS = "use numbers and ranges, e.g. 0-3,8"
+SCRATCH = "use COUNTxSIZE or COUNTxSIZE@DIR, e.g. 4x256M@/mnt"
+COUNT = "1 to 18446744073709551615"
+
+REFUSED = [
+    # sizes: A01, A02
+    (["--size", "16q"], f'--size: "16q" is no size: {SIZE}'),
+    (["--size", "16 k"], f'--size: "16 k" is no size: {SIZE}'),
+    (["--size", "-16k"], f'--size: "-16k" is no size: {SIZE}'),
+    (["--size=-16k"], f'--size: "-16k" is no size: {SIZE}'),
+    (["--size", "+16k"], f'--size: "+16k" is no size: {SIZE}'),
+    (["--size", ""], f"--size: the value is empty: {SIZE}"),
+    (["--size="], f"--size: the value is empty: {SIZE}"),
+    (["--size", "0x4000"], f'--size: "0x4000" is no size: {SIZE}'),
+    (["--size", "1e4"], f'--size: "1e4" is no size: {SIZE}'),
+    (["--size", "nan"], f'--size: "nan" is no size: {SIZE}'),
+    (["--size", "1,5k"], f'--size: "1,5k" is no size: {SIZE}'),
+    (["--size", "16k,16k"], f'--size: "16k,16k" is no size: {SIZE}'),
+    (["--size", "1.3k"], '--size: "1.3k" is not a whole number of bytes'),
+    (["--size", "0"], "--size: 0 is out of range (512 to 64M)"),
+    (["--size", "511"], "--size: 511 is out of range (512 to 64M)"),
+    (["--size", "64.5M"], "--size: 64.5M is out of range (512 to 64M)"),
+    (["--size", "16384P"], "--size: 16384P is out of range (512 to 64M)"),
+    (["--size", "18446744073709568000"], "--size: 18446744073709568000 is out of range (512 to 64M)"),
+    (["--size", "1000"], '--size: "1000" is no multiple of 512 bytes, the smallest sector'),
+    (["--size", "16\x1b[31mk\n"], rf'--size: "16\x1b[31mk\x0a" is no size: {SIZE}'),
+    (["--size", b"16\xff\xc3\xa9k"], f'--size: "16\\xffék" is no size: {SIZE}'),
+    # queue depths: A02
+    (["--qd", "-1"], '--qd: "-1" is no number: use 1 to 4096'),
+    (["--qd", "0"], "--qd: 0 is out of range (1 to 4096)"),
+    (["--qd", "4097"], "--qd: 4097 is out of range (1 to 4096)"),
+    (["--qd", "4294967297"], "--qd: 4294967297 is out of range (1 to 4096)"),
+    (["--qd", "18446744073709551617"], "--qd: 18446744073709551617 is out of range (1 to 4096)"),
+    (["--qd", "99999999999999999999"], "--qd: 99999999999999999999 is out of range (1 to 4096)"),
+    (["--qd", "64x"], '--qd: "64x" is no number: use 1 to 4096'),
+    (["--qd", "1.0"], '--qd: "1.0" is no number: use 1 to 4096'),
+    (["--qd", "1k"], '--qd: "1k" is no number: use 1 to 4096'),
+    (["--qd", ""], "--qd: the value is empty: use 1 to 4096"),
+    # durations: A04
+    (["--time", "0"], "--time: 0 is out of range (1us to 365d)"),
+    (["--time", "0s"], "--time: 0s is out of range (1us to 365d)"),
+    (["--time", "0.000"], "--time: 0.000 is out of range (1us to 365d)"),
+    (["--time", ""], f"--time: the value is empty: {TIME}"),
+    (["--time", "366d"], "--time: 366d is out of range (1us to 365d)"),
+    (["--time", "999999d"], "--time: 999999d is out of range (1us to 365d)"),
+    (["--time", "-30s"], f'--time: "-30s" is no duration: {TIME}'),
+    (["--time", "5min"], f'--time: "5min" is no duration: {TIME}'),
+    (["--time", "5M"], f'--time: "5M" is no duration: {TIME}'),
+    (["--time", "inf"], f'--time: "inf" is no duration: {TIME}'),
+    (["--time", "0.1ns"], '--time: "0.1ns" is not a whole number of nanoseconds'),
+    (["--ramp", "-1"], f'--ramp: "-1" is no duration: {TIME}'),
+    (["--ramp", "366d"], "--ramp: 366d is out of range (0s to 365d)"),
+    (["--drain", "2d"], "--drain: 2d is out of range (0s to 1d)"),
+    # other numbers
+    (["--count", "0"], f"--count: 0 is out of range ({COUNT})"),
+    (["--count", "-1"], f'--count: "-1" is no number: use {COUNT}'),
+    (["--count", "18446744073709551616"], f"--count: 18446744073709551616 is out of range ({COUNT})"),
+    (["--seed", "-1"], '--seed: "-1" is no number: use 0 to 18446744073709551615'),
+    (["--seed", "random"], '--seed: "random" is no number: use 0 to 18446744073709551615'),
+    (["--workers", "0"], "--workers: 0 is out of range (1 to 1024)"),
+    (["--workers", "1025"], "--workers: 1025 is out of range (1 to 1024)"),
+    (["--threads-per-lun", "0"], "--threads-per-lun: 0 is out of range (1 to 4096)"),
+    (["--threads-per-lun", "33"], '--threads-per-lun: "33" is more than --qd 32: each thread needs a transfer of its own'),
+    (["--qd=1", "--threads-per-lun=2"], '--threads-per-lun: "2" is more than --qd 1: each thread needs a transfer of its own'),
+    # words
+    (["--op", "write"], '--op: "write" is not known: use read'),
+    (["--op", "rw"], '--op: "rw" is not known: use read'),
+    (["--op", "READ"], '--op: "READ" is not known: use read'),
+    (["--pat", "random"], '--pat: "random" is not known: use rand, seq'),
+    (["--engine", "posix"], '--engine: "posix" is not known: use auto, io_uring, libaio, sync, null'),
+    (["--hist=bars"], '--hist: "bars" is not known: use none, total, each'),
+    (["--hist="], "--hist: the value is empty: use none, total, each"),
+    (["--progress", "yes"], '--progress: "yes" is not known: use auto, always, never'),
+    # regions
+    (["--region", "50%"], f'--region: "50%" is no region: {REGION}'),
+    (["--region", "-"], f'--region: "-" is no region: {REGION}'),
+    (["--region", "-10%"], f'--region: "-10%" is no region: {REGION}'),
+    (["--region", "0-10%-"], f'--region: "0-10%-" is no region: {REGION}'),
+    (["--region", "0..10%"], f'--region: "0..10%" is no region: {REGION}'),
+    (["--region", "0-101%"], '--region: "0-101%" goes past 100%'),
+    (["--region", "10-20%"], '--region: "10-20%" mixes percent with a number that has no unit: use e.g. 10%-20% or 10M-20%'),
+    (["--region", "20%-10%"], '--region: "20%-10%" is empty: its end must lie after its start'),
+    (["--region", "1G-1G"], '--region: "1G-1G" is empty: its end must lie after its start'),
+    (["--region", "0-0.00001%"], '--region: "0-0.00001%" is too fine: use whole bytes, or percent with at most four decimals'),
+    (["--region", "0-99999P"], '--region: "0-99999P" is past any LUN\'s size'),
+    (["--region", "100-1M"], '--region: "100-1M" does not lie on sectors: use multiples of 512 bytes'),
+    (["--region", "1M-1028k"], '--region: "1M-1028k" is smaller than one transfer of --size 8k'),
+    # CPUs
+    (["--cpus", "3-"], f'--cpus: "3-" is no list of CPUs: {CPUS}'),
+    (["--cpus", "0,,1"], f'--cpus: "0,,1" is no list of CPUs: {CPUS}'),
+    (["--cpus", "3-1"], f'--cpus: "3-1" is no list of CPUs: {CPUS}'),
+    (["--cpus", "1024"], '--cpus: "1024" has a CPU past 1023, the highest there can be'),
+    # targets
+    ([""], "target 2 has an empty name: name a block device or a file"),
+    (["--targets", "/lunbench-test-no-list"], '--targets: "/lunbench-test-no-list" cannot be read: No such file or directory'),
+    (["--targets", "/"], '--targets: "/" cannot be read: Is a directory'),
+    (["--targets", "/dev/zero"], '--targets: "/dev/zero" is no list of LUNs: it is larger than 16M'),
+    (["--targets", ""], "--targets: the value is empty: use FILE"),
+    (["--scratch", "4"], f'--scratch: "4" is no set of files: {SCRATCH}'),
+    (["--scratch", "4x256M@"], f'--scratch: "4x256M@" is no set of files: {SCRATCH}'),
+    (["--scratch", "-1x1M"], f'--scratch: "-1x1M" is no set of files: {SCRATCH}'),
+    (["--scratch", "0x1M"], '--scratch: "0x1M" is out of range: 1 to 1000 files of 1M to 1P'),
+    (["--scratch", "1001x1M"], '--scratch: "1001x1M" is out of range: 1 to 1000 files of 1M to 1P'),
+    (["--scratch", "1x1023k"], '--scratch: "1x1023k" is out of range: 1 to 1000 files of 1M to 1P'),
+    # the null engine's
+    (["--null-latency", "5ms"], '--null-latency: "5ms" needs --engine null'),
+    (["--engine", "sync", "--null-script", "lose:7"], '--null-script: "lose:7" needs --engine null'),
+    # options as such
+    (["--sise", "16k"], 'unknown option "--sise": did you mean --size?'),
+    (["--patt=rand"], 'unknown option "--patt": did you mean --pat?'),
+    (["--threads=4"], 'unknown option "--threads": did you mean --threads-per-lun?'),
+    (["--write"], 'unknown option "--write": --help lists them all'),
+    (["--allow-write"], 'unknown option "--allow-write": --help lists them all'),
+    (["-x"], 'unknown option "-x": --help lists them all'),
+    (["-16k"], 'unknown option "-16k": --help lists them all'),
+    (["/que=64", "---"], 'unknown option "---": --help lists them all'),
+    (["--help=all"], '--help takes no value: "all"'),
+    (["-hV"], '--help takes no value: "V"'),
+    (["--size", "16k", "--size", "32k"], '--size is given twice: "16k" and "32k"'),
+    (["--hist", "--hist=each"], '--hist is given twice: "total" and "each"'),
+    (["--json", "--hist"], '--json needs a value, and "--hist" follows: use FILE'),
+    (["--json", ""], "--json: the value is empty: use FILE"),
+    (["--size", "16q", "--help"], f'--size: "16q" is no size: {SIZE}'),
+]
+
+
+def refuses(args, message):
+    r = lunbench(*args)
+    r.expect(2)
+    eq(r.err, f"lunbench: {message}\n", "stderr")
+    eq(r.out, "", "stdout")
+
+
+def shown(args):
+    return " ".join(repr(a)[1:] if isinstance(a, bytes) else repr(a) for a in args)
+
+
+for args, message in REFUSED:
+    @test(f"refused: {shown(args)}")
+    def _(args=args, message=message):
+        # lunbench() makes text of its arguments
+        args = [a.decode(errors="surrogateescape") if isinstance(a, bytes) else a for a in args]
+        refuses([LUN, *args], message)
+
+
+@test("refused: a value left out at the end")
+def _():
+    refuses([LUN, "--qd"], "--qd needs a value: use 1 to 4096")
+    refuses([LUN, "--json"], "--json needs a value: use FILE")
+
+
+@test("refused: no target")
+def _():
+    refuses([], "no target given: name block devices or files, or use --scratch")
+    refuses(["--size", "16k", "--"], "no target given: name block devices or files, or use --scratch")
+
+
+@test("refused: CPUs that this process may not use, all of them named")
+def _():
+    cpu = min(os.sched_getaffinity(0))
+    r = lunbench("--cpus", f"{cpu},1000-1002,1020", LUN, before=lambda: os.sched_setaffinity(0, [cpu]))
+    r.expect(2)
+    eq(r.err, f'lunbench: --cpus: "{cpu},1000-1002,1020" asks for CPUs that are not there or not allowed: '
+       f"1000-1002,1020; this process may use {cpu}\n", "stderr")
+
+
+@test("refused: a list of targets that is none")
+def _():
+    with tmpdir() as d:
+        path = f"{d}/list"
+        for content, message in ((b"/dev/sda\n\0", "is no list of LUNs: it is not text (it has a NUL byte)"),
+                                 (b"# all gone\r\n\r\n", "names no target"), (b"", "names no target")):
+            pathlib.Path(path).write_bytes(content)
+            refuses(["--targets", path], f'--targets: "{path}" {message}')
+
+
+@test("refused: a list of targets that may not be read")
+def _():
+    need_root()
+    with tmpdir() as d:
+        path = pathlib.Path(d, "list")
+        path.write_text("/dev/sda\n")
+        os.chmod(path, 0)
+        r = lunbench("--targets", path, before=lambda: (os.setgroups([]), os.setgid(65534), os.setuid(65534)))
+        os_error = "Permission denied"
+        eq((r.status, r.err), (2, f'lunbench: --targets: "{path}" cannot be read: {os_error}\n'), "status and stderr")
+
+
+@test("a very long value is shown in short")
+def _():
+    for args in (["--size", "9" * 100000], ["--qd", "x" * 100000], ["--" + "y" * 100000], ["--scratch", "1x1M@" + "z" * 100000]):
+        r = lunbench(LUN, *args)
+        r.expect(2, err=r"\.\.\.")
+        ok(len(r.err) < 300, f"{len(r.err)} characters: {r.err[:400]}")
+
+
+@test("no locale changes what a number is")
+def _():
+    for locale in ("de_DE.UTF-8", "C.UTF-8", "C"):
+        r = lunbench(LUN, "--time", "1,5", env={"LC_ALL": locale})
+        eq((r.status, r.err), (2, f'lunbench: --time: "1,5" is no duration: {TIME}\n'), "status and stderr")
+
+
+@test("the page of --help is as it was")
+def _():
+    golden = GOLDEN / "help.txt"
+    for args in (["--help"], ["-h"], [LUN, "--size", "4k", "--help", "--targets", "/none"]):
+        r = lunbench(*args).expect(0)
+        eq(r.err, "", "stderr")
+        if "--renew" in sys.argv:
+            golden.write_text(r.out)
+        diff = "\n".join(difflib.unified_diff(golden.read_text().splitlines(), r.out.splitlines(), "golden", "now", lineterm=""))
+        ok(not diff, f"{diff}\nsee the head of this file")
+    long = [line for line in r.out.splitlines() if len(line) > 80]
+    eq(long, [], "lines of more than 80 columns")
+
+
+@test("--version is the project's")
+def _():
+    version = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text())[1]
+    for option in ("--version", "-V"):
+        r = lunbench(option).expect(0)
+        eq((r.out, r.err), (f"lunbench {version}\n", ""), "stdout and stderr")
+
+
+def made_file(*name):
+    """A file that the build made beside the program."""
+    path = pathlib.Path(program()).parent.joinpath(*name)
+    need(path.exists(), f"needs {path}")
+    return path
+
+
+@test("the manual has every option of --help")
+def _():
+    page = made_file("man", "lunbench.8").read_text().replace("\\-", "-")
+    options = re.findall(r"^  (--[\w-]+)", lunbench("--help").expect(0).out, re.MULTILINE)
+    ok(len(options) > 15, f"only {options} in --help")
+    lacking = [o for o in options if not re.search(rf"^\.It .*Fl {o[1:]}( |$)", page, re.MULTILINE)]
+    eq(lacking, [], "options that the manual lacks")
+
+
+@test("bash completes options, words and files")
+def _():
+    need(os.path.exists("/bin/bash"), "needs bash")
+    script = made_file("man", "lunbench")
+
+    def complete(*words):
+        """What is offered for the last of the words, split as bash splits them."""
+        r = run("/bin/bash", "-c", 'compopt() { echo "compopt $*"; }; . "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _lunbench; '
+                'printf "%s\\n" "${COMPREPLY[@]}"', "bash", script, "lunbench", *words).expect(0)
+        eq(r.err, "", "stderr")
+        return r.out.split("\n")[:-1]
+
+    eq(complete("--th"), ["--threads-per-lun"], "an option")
+    options = re.findall(r"^  (--[\w-]+)", lunbench("--help").out, re.MULTILINE)
+    eq(complete("--"), options, "all options")
+    eq(complete("--pat", ""), ["rand", "seq"], "words")
+    eq(complete("--pat", "=", "s"), ["seq"], "words after =")
+    eq(complete("--pat", "="), ["rand", "seq"], "words after = alone")
+    eq(complete("--hist", ""), [""], "an optional value: a LUN comes next")
+    eq(complete("--hist", "=", "e"), ["each"], "an optional value after =")
+    eq(complete("--size", ""), ["compopt +o default", ""], "a number: no files")
+    eq(complete("--json", ""), [""], "a file: bash's own way")
+    eq(complete("/dev/m"), [""], "a LUN: bash's own way")
+
+
+main()

@@ -344,10 +344,10 @@ static void scratch_files(void **state)
 static void a_list_of_targets_is_read_as_it_stands(void **state)
 {
 	static const char text[] =
-		"\xef\xbb\xbf/dev/a\r\n\r\n\n   \t\n# no\n  # no\r\n-\n--qd\n /b c \n"
+		"\xef\xbb\xbf/dev/a\r\n\r\n\n   \t\nb\n \t\r\n# no\n  # no\r\n-\n--qd\n /b c \n"
 		"#\n/dev/last";
 	static const char *const want[] = {
-		"op1", "op2", "/dev/a", "-", "--qd", " /b c ", "/dev/last"};
+		"op1", "op2", "/dev/a", "b", "-", "--qd", " /b c ", "/dev/last"};
 
 	(void)state;
 	write_list(text, sizeof(text) - 1);

@@ -355,6 +355,8 @@ static void unknown_options_name_the_nearest(void **state)
 	REFUSED(ENOENT, "unknown option \"--wait\": did you mean --wait-for-it?", "--wait");
 	REFUSED(ENOENT, "unknown option \"--xtra\": did you mean --extra?", "--xtra");
 	REFUSED(ENOENT, "unknown option \"--queue\": --help lists them all", "--queue");
+	REFUSED(ENOENT, "unknown option \"--sid\": --help lists them all", "--sid", "4");
+	REFUSED(ENOENT, "unknown option \"--sized\": did you mean --size?", "--sized", "4");
 	REFUSED(ENOENT, "unknown option \"--d\": --help lists them all", "--d");
 	REFUSED(ENOENT, "unknown option \"--=3\": --help lists them all", "--=3");
 	REFUSED(ENOENT, "unknown option \"-x\": --help lists them all", "-x");

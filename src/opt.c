@@ -144,6 +144,19 @@ static int set_enum(const struct lb_opt *opt, int *field, const char *value, str
 	return lb_opt_fail(opt, value, EINVAL, err, "is not known: %s", allowed(can, opt));
 }
 
+/* A parser of its own may have put the value into its message as it was typed. */
+static int set_custom(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err)
+{
+	struct lb_err raw = {0};
+	int rc = opt->parse(opt, field, value, &raw);
+
+	if (rc && err) {
+		err->status = raw.status;
+		lb_printable(err->text, sizeof(err->text), raw.text);
+	}
+	return rc;
+}
+
 static int set_field(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err)
 {
 	char can[ALLOWED_MAX];
@@ -161,7 +174,7 @@ static int set_field(const struct lb_opt *opt, void *field, const char *value, s
 		*(const char **)field = value;
 		return 0;
 	case LB_OPT_CUSTOM:
-		return opt->parse(opt, field, value, err);
+		return set_custom(opt, field, value, err);
 	default:
 		return set_number(opt, field, value, err);
 	}

@@ -129,6 +129,9 @@ REFUSED = [
     # the null engine's
     (["--null-latency", "5ms"], '--null-latency: "5ms" needs --engine null'),
     (["--engine", "sync", "--null-script", "lose:7"], '--null-script: "lose:7" needs --engine null'),
+    (["--engine", "null", "--null-script", "\x1b"],
+     r"--null-script '\x1b': at character 1, '\x1b': an event is needed: error:EVERY:ERRNO, short:EVERY:BYTES, stall:FROM:FOR, "
+     "lose:NTH, dead:FROM, slow:FACTOR or gone:FROM:ERRNO, each with @LUN or not"),
     # options as such
     (["--sise", "16k"], 'unknown option "--sise": did you mean --size?'),
     (["--patt=rand"], 'unknown option "--patt": did you mean --pat?'),

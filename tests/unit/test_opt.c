@@ -28,6 +28,8 @@ struct more {
 static int parse_custom(
 	const struct lb_opt *opt, void *field, const char *value, struct lb_err *err)
 {
+	if (*value == '\x1b')
+		return lb_fail(err, LB_ST_UNAVAILABLE, EDOM, "raw: %s", value);
 	if (strlen(value) != 3)
 		return lb_opt_fail(
 			opt, value, EINVAL, err, "has %zu letters: use three", strlen(value));
@@ -327,6 +329,9 @@ static void other_types_refuse_in_words(void **state)
 	REFUSED(EINVAL, "--colour: \"Red\" is not known: use red, green", "--colour", "Red");
 	REFUSED(EINVAL, "--custom: \"abcd\" has 4 letters: use three", "--custom", "abcd");
 	REFUSED(EINVAL, "--custom: the value is empty: use ABC", "--custom=");
+	assert_int_equal(PARSE("--custom=\x1b[2J\xff"), -EDOM);
+	assert_string_equal(f.err.text, "raw: \\x1b[2J\\xff");
+	assert_int_equal(f.err.status, LB_ST_UNAVAILABLE);
 	REFUSED(EINVAL, "--file: the value is empty: use FILE", "--file", "");
 	REFUSED(EINVAL, "--loud takes no value: \"x\"", "--loud=x");
 	REFUSED(EINVAL, "--loud takes no value: \"\"", "--loud=");

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define ALIGN_MIN 512u
@@ -17,9 +19,16 @@ static int buffers(struct lb_err *err)
 		"its file system buffers O_DIRECT: figures would be memory's");
 }
 
+/* Buffers only misaligned reads (btrfs), or none at all (NFS). */
+static bool takes_misaligned(const struct statfs *fs)
+{
+	return fs->f_type == BTRFS_SUPER_MAGIC || fs->f_type == NFS_SUPER_MAGIC;
+}
+
 int lb_direct_align(int fd, uint32_t *align_bytes, struct lb_err *err)
 {
 	struct statx stx;
+	struct statfs fs;
 	ssize_t got = -1;
 	uint32_t len = 1; /* no file system that reads directly takes this */
 	void *buf;
@@ -45,9 +54,9 @@ int lb_direct_align(int fd, uint32_t *align_bytes, struct lb_err *err)
 	if (got < 0)
 		return lb_fail(err, LB_ST_UNAVAILABLE, errno, "reading its beginning: %s",
 			strerror(errno));
-	if (len < ALIGN_MIN)
+	if (len < ALIGN_MIN && (fstatfs(fd, &fs) || !takes_misaligned(&fs)))
 		return buffers(err);
-	*align_bytes = len;
+	*align_bytes = len < ALIGN_MIN ? 4096 : len;
 	return 0;
 }
 

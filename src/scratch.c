@@ -145,6 +145,8 @@ int lb_scratch_fill(int fd, const struct lb_scratch *scratch, _Atomic uint64_t *
 		rc = -errno;
 	if (!rc && fdatasync(fd))
 		rc = -errno;
+	/* some file systems write through the cache */
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	return rc ? fail(scratch, -rc, "writing", err) : 0;
 }
 

@@ -17,8 +17,7 @@
 
 #define CHUNK       (4u << 20) /* of one write: large, so that one in flight is enough */
 #define BLOCK       4096u      /* what every O_DIRECT takes */
-#define MIB         (1ull << 20)
-#define SPARE_BYTES (64 * MIB)
+#define SPARE_BYTES (64u << 20)
 
 static int fail(const struct lb_scratch *scratch, int errnum, const char *what, struct lb_err *err)
 {
@@ -26,27 +25,32 @@ static int fail(const struct lb_scratch *scratch, int errnum, const char *what, 
 		strerror(errnum));
 }
 
+/* A figure for people: rounded to one in 64 or finer. */
+static uint64_t coarse(uint64_t bytes, bool up)
+{
+	uint64_t step = 1ull << (57 - __builtin_clzll(bytes | 64));
+
+	return (bytes + (up ? step - 1 : 0)) / step * step;
+}
+
 int lb_scratch_check(const struct lb_scratch *scratch, struct lb_err *err)
 {
-	unsigned __int128 need = (unsigned __int128)scratch->size_bytes * scratch->count;
+	unsigned __int128 all = (unsigned __int128)scratch->size_bytes * scratch->count;
 	char need_text[32], have_text[32];
 	struct statvfs fs;
 	struct rlimit limit;
-	uint64_t have;
+	uint64_t need, have;
 
 	if (statvfs(scratch->dir, &fs))
 		return fail(scratch, errno, "cannot be used", err);
 	have = (uint64_t)fs.f_bavail * fs.f_frsize;
-	need += need / 64 + SPARE_BYTES; /* the file system's own blocks, and its other users */
-	if (need > have) {
-		have &= ~(MIB - 1); /* figures for people */
-		need = (need + MIB - 1) & ~(unsigned __int128)(MIB - 1);
+	all += all / 64 + SPARE_BYTES; /* the file system's own blocks, and its other users */
+	need = all > INT64_MAX ? INT64_MAX : (uint64_t)all;
+	if (need > have)
 		return lb_fail(err, LB_ST_UNAVAILABLE, ENOSPC,
 			"--scratch: %s: needs %s with room to spare, %s are free", scratch->dir,
-			lb_format_size(need_text, sizeof(need_text),
-				need > UINT64_MAX ? UINT64_MAX : (uint64_t)need),
-			lb_format_size(have_text, sizeof(have_text), have));
-	}
+			lb_format_size(need_text, sizeof(need_text), coarse(need, true)),
+			lb_format_size(have_text, sizeof(have_text), coarse(have, false)));
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < scratch->size_bytes + BLOCK)
 		return lb_fail(err, LB_ST_UNAVAILABLE, EFBIG,
 			"--scratch: needs files of %s, their limit (ulimit -f) is %s",

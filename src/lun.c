@@ -288,7 +288,7 @@ static int refuse_twins(struct lb_lun *luns, size_t n, struct lb_err *err)
 					luns[k].name);
 			else
 				refuse(lun, LB_ST_USAGE,
-					"its bytes are also those of %s (loop device): give one of "
+					"the same storage as %s, by a loop device: give one of "
 					"them",
 					luns[k].name);
 			break;

@@ -68,12 +68,12 @@ def tmpfs(size="1G"):
     """The path of a new tmpfs. It takes files of any length (20T), but holds only `size` of data."""
     need_root()
     with tmpdir() as d:
-        with _mounted("-t", "tmpfs", "-o", f"size={size_of(size)}", "lunbench-test", d):
+        with mounted("-t", "tmpfs", "-o", f"size={size_of(size)}", "lunbench-test", d):
             yield d
 
 
 @contextlib.contextmanager
-def _mounted(*mount_args):
+def mounted(*mount_args):
     where = mount_args[-1]
     with hold_signals():
         try:
@@ -270,7 +270,7 @@ def freezable(size, **how):
         os.mkdir(f"{where}/mnt")
         sh("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,nodiscard", image)
         outer = stack.enter_context(loop(image))
-        stack.enter_context(_mounted(outer.path, f"{where}/mnt"))
+        stack.enter_context(mounted(outer.path, f"{where}/mnt"))
         lun = stack.enter_context(loop(make_file(f"{where}/mnt/lun", size, "random"), **how))
         frozen = Freezable(lun, f"{where}/mnt")
         try:

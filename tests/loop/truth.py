@@ -1,0 +1,198 @@
+#!/usr/bin/python3
+"""What a run says of real devices against what the kernel says of it, and what it does when they fail."""
+
+import collections
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+from lbtest import *  # noqa: E402,F403
+
+ENGINES = ("io_uring", "libaio", "sync")
+
+
+def result(status, *args, **how):
+    return lunbench("--json", "-", *args, **how).expect(status).json
+
+
+def findings(doc, code, name):
+    """The texts of the findings with that code, of the LUN of that name."""
+    return [f["text"] for f in doc["findings"] if f["code"] == code and f["lun"] == str(name)]
+
+
+@contextlib.contextmanager
+def trace(disk):
+    """Yields a function that gives (sector, sectors) of each request sent to the disk since, in order."""
+    need_root()
+    with tmpdir() as d:
+        with hold_signals():
+            need(run("mount", "-t", "tracefs", "none", d).status == 0, "needs tracefs")
+            undo = Undo(f"mount {d}", lambda: sh("umount", d))
+        try:
+            need(os.path.exists(f"{d}/events/block/block_rq_issue"), "needs the tracepoint block_rq_issue")
+            instance = pathlib.Path(d, "instances", f"lunbench-test-{os.getpid()}")
+            with hold_signals():
+                instance.mkdir()
+                forget = Undo(str(instance), instance.rmdir)
+            try:
+                (instance / "buffer_size_kb").write_text("16384")
+                event = instance / "events/block/block_rq_issue"
+                major, minor = map(int, disk.dev.split(":"))
+                (event / "filter").write_text(f"dev == {major << 20 | minor}")
+
+                def issued():
+                    (event / "enable").write_text("0")
+                    text = (instance / "trace").read_text()
+                    kept = re.search(r"entries-in-buffer/entries-written: (\d+)/(\d+)", text)
+                    eq(kept[1], kept[2], "trace entries kept and written")
+                    # block_rq_issue: 7,0 R 4096 () 1234 + 8 none,0,0 [lunbench]
+                    seen = re.findall(r"block_rq_issue: \S+ R\S* \d+ \(.*\) (\d+) \+ (\d+)", text)
+                    (instance / "trace").write_text("")
+                    (event / "enable").write_text("1")
+                    return [(int(a), int(n)) for a, n in seen]
+                issued()
+                yield issued
+                (event / "enable").write_text("0")
+            finally:
+                forget()
+        finally:
+            undo()
+
+
+# ---- what is sent to the device
+
+@test("random reads fall evenly on the whole of a 20 TB LUN, and a seed repeats them exactly")
+def _():
+    with loop_of("20T", on="tmpfs") as lun, trace(lun) as issued:
+        args = ("--pat", "rand", "--size", "4k", "--workers", "1", "--count", "20000", "--time", "20s", lun)
+        seen = {}
+        for run_of, seed in (("a", 7), ("b", 7), ("c", 8)):
+            result(0, "--seed", seed, *args)
+            # the one look at NOWAIT before the run is smaller
+            seen[run_of] = [sector for sector, n in issued() if n == 8]
+        eq(seen["a"][:20000], seen["b"][:20000], "sectors of two runs with one seed")
+        a, c = set(seen["a"]), set(seen["c"])
+        ok(len(a & c) < 5, f"{len(a & c)} of 20000 sectors are the same with another seed")
+        eq([x for x in a if x % 8], [], "sectors that are not aligned")
+        total = (20 << 40) // 512
+        ok(len(seen["a"]) - len(a) < 5, "repeats; one in 13 runs has a single one")
+        deciles = collections.Counter(x * 10 // total for x in seen["a"])
+        for decile in range(10):  # 2000 expected, standard deviation 42
+            between(deciles[decile], 1790, 2210, f"reads in decile {decile}")
+        ok(max(a) > total * 0.999, f"nothing in the last thousandth: {max(a)} of {total}")
+
+
+@test("every block of a region is reached and none outside it: the first, the last, and not the odd tail")
+def _():
+    with loop_of((1 << 20) + 3 * 512) as lun, trace(lun) as issued:
+        for pat in ("rand", "seq"):
+            for region, first, blocks in (("0-100%", 0, 64), ("512-1M", 1, 63), ("256k-768k", 512, 32), ("1k-100k", 2, 6)):
+                result(0, "--pat", pat, "--size", "16k", "--region", region, "--count", "4000", "--time", "20s", lun)
+                # the kernel may have joined neighbours; a single sector is the look at NOWAIT before the run
+                seen = {sector + i for sector, n in issued() if n > 1 for i in range(0, n, 32)}
+                eq(sorted(seen), [first + 32 * i for i in range(blocks)], f"sectors of {region}, {pat}")
+
+
+@test("a transfer is one request, of its own size")
+def _():
+    with loop_of("1T", on="tmpfs") as lun, trace(lun) as issued:  # so large that no two are neighbours
+        for size in ("4k", "64k", "1M"):
+            row = result(0, "--qd", "4", "--size", size, "--count", "100", "--time", "20s", lun)["luns"][0]
+            sizes = collections.Counter(n * 512 for _, n in issued())
+            eq(sizes[size_of(size.upper())], row["ios_issued"], f"requests of {size}")
+            between(sum(sizes.values()) - row["ios_issued"], 0, 1, f"requests beside them: {sizes}")
+
+
+for engine in ENGINES:
+    @test(f"the kernel counted as many reads and bytes as {engine} issued, on every LUN")
+    def _(engine=engine):
+        # so large that no two requests lie side by side and are merged
+        with loop_of("1T", on="tmpfs") as a, loop_of("2T", on="tmpfs") as b, zram("64M") as c:
+            before = [x.stat() for x in (a, b)]
+            doc = result(0, "--engine", engine, "--size", "4k", "--qd", "16", "--time", "1s", a, b, c)
+            for lun, row in zip((a, b, c), doc["luns"]):
+                eq(row["kernel_ios"], row["ios_issued"], f"kernel_ios of {lun}")
+                eq(row["kernel_bytes"], row["ios_issued"] * 4096, f"kernel_bytes of {lun}")
+                ok(row["xfers"] <= row["ios_issued"], f"{lun}: more xfers than I/Os")
+                eq(row["bytes"], row["xfers"] * 4096, f"bytes of {lun}")
+            for lun, then, row in zip((a, b), before, doc["luns"]):
+                between((lun.stat() - then).reads - row["ios_issued"], 0, 1, f"{lun}: reads beside ours")
+            eq(findings(doc, "kernel-count", a), [], "findings")
+
+
+@test("I/O of others on a LUN shows in the kernel's count, and is a finding")
+def _():
+    with loop_of("64M") as lun:
+        other = Running(["sh", "-c", f"while dd if={lun} of=/dev/null bs=1M iflag=direct; do :; done"])
+        doc = result(0, "--size", "4k", "--qd", "1", "--time", "1s", lun)
+        other.kill()
+        row = doc["luns"][0]
+        ok(row["kernel_bytes"] > row["bytes_issued"] * 1.1, f"kernel {row['kernel_bytes']}, ours {row['bytes_issued']}")
+        eq(len(findings(doc, "kernel-count", lun)), 1, "findings of the kernel's count")
+
+
+# ---- when devices fail
+
+for engine in ENGINES:
+    @test(f"{engine}: reads that fail are counted as errors, on their LUN alone")
+    def _(engine=engine):
+        with loop_of("8M", "random") as bad, loop_of("8M", "random") as good:
+            os.truncate(bad.backing, 4 << 20)
+            r = lunbench("--engine", engine, "--size", "4k", "--time", "1s", "--json", "-", bad, good).expect(1)
+            row, fine = r.json["luns"]
+            half = row["errors"] / (row["errors"] + row["xfers"])
+            between(half, 0.4, 0.6, "share of reads that failed")
+            eq(row["first_error"]["errno"], "EIO", "first error")
+            between(row["first_error"]["offset_bytes"], 4 << 20, (8 << 20) - 4096, "offset of the first error")
+            eq(row["bytes"], row["xfers"] * 4096, "bytes: of the good reads alone")
+            eq(fine["errors"], 0, "errors of the good LUN")
+            ok(fine["xfers"] > 100, f"the good LUN has {fine['xfers']} xfers")
+            eq(r.json["total"]["xfers"], row["xfers"] + fine["xfers"], "total xfers")
+            eq(r.json["total"]["errors"], row["errors"], "total errors")
+
+
+@test("a LUN that shrinks in the run: reads past its new end are errors, the other's figures stand")
+def _():
+    with loop_of("8M", "random") as bad, loop_of("8M", "random") as good:
+        going = start("--size", "4k", "--time", "2s", "--json", "-", bad, good)
+        time.sleep(1)
+        os.truncate(bad.backing, 4 << 20)
+        bad.refresh_size()
+        row, fine = going.wait(10).expect(1).json["luns"]
+        ok(row["errors"] > 0, "no errors")
+        ok(row["xfers"] > 100, f"{row['xfers']} xfers before and below the end")
+        eq(fine["errors"], 0, "errors of the good LUN")
+        ok(fine["xfers"] > 100, f"the good LUN has {fine['xfers']} xfers")
+
+
+@test("a LUN that shrank before the run is measured as far as it goes")
+def _():
+    with loop_of("8M", "random") as lun:
+        os.truncate(lun.backing, 4 << 20)
+        lun.refresh_size()
+        row = result(0, "--size", "4k", "--time", "0.3s", lun)["luns"][0]
+        eq((row["size_bytes"], row["errors"]), (4 << 20, 0), "size and errors")
+
+
+# ---- zeros
+
+@test("a LUN that returns only zeros is a finding, beside a filled one that is none; the status is 0")
+def _():
+    with loop_of("8M") as thin, loop_of("8M", "random") as filled, zram("16M") as fresh:
+        doc = result(0, "--size", "4k", "--time", "1s", thin, filled, fresh, "--scratch", "1x8M")
+        eq([x["zero_fraction"] for x in doc["luns"]], [1, 0, 1, 0], "zero_fraction")
+        for lun, count in ((thin, 1), (filled, 0), (fresh, 1), ("scratch0", 0)):
+            eq(len(findings(doc, "zeros", lun)), count, f"findings of zeros on {lun}")
+        has(lunbench("--size", "4k", "--time", "0.5s", thin, filled).expect(0).out, f"{thin}.*zeros")
+
+
+@test("a LUN of which half was never written says so by its zero_fraction, and is no finding")
+def _():
+    with loop_of("8M", "random") as lun:
+        sh("fallocate", "--punch-hole", "--offset", "4M", "--length", "4M", lun.backing)
+        doc = result(0, "--size", "4k", "--time", "1s", lun)
+        between(doc["luns"][0]["zero_fraction"], 0.4, 0.6, "zero_fraction")
+        eq(findings(doc, "zeros", lun), [], "findings of zeros")
+
+
+main()

@@ -35,7 +35,8 @@ struct lb_window {
 
 /* Of one worker: written by it, read by the parent. */
 struct lb_worker_state {
-	_Atomic uint32_t n_started;  /* lanes whose first submit has returned */
+	_Atomic uint32_t n_started;  /* lanes whose first submit has returned, in lane order */
+	_Atomic uint32_t n_late;     /* the parent's: how many had not when the window opened */
 	_Atomic uint32_t has_closed; /* has seen the window's end: its cells no longer change but
 					for `late` */
 	_Atomic uint32_t has_ended;  /* nothing of it is in flight */

@@ -40,24 +40,28 @@ struct lb_latency {
 
 /* Of one LUN, or of all together. */
 struct lb_figures {
-	uint64_t xfers, bytes, errors;
+	uint64_t xfers, bytes; /* in the window */
 	struct lb_fig_f64 xfer_per_s, bytes_per_s;
 	struct lb_latency lat;
+	uint64_t errors;         /* failed or short, whenever */
+	uint64_t errors_outside; /* how many of them outside the window */
+	/* the first of them */
+	uint64_t first_error_offset;     /* bytes from the LUN's start */
+	int first_error_res;             /* -errno, or the bytes that a short one moved */
+	struct lb_fig_f64 first_error_s; /* from the window's opening; negative: before */
 	uint64_t late, late_max_ns;
 	uint64_t outstanding, outstanding_max_age_ns;
 	uint64_t ios_issued; /* all handed to the kernel, in the window or not */
 	uint64_t bytes_issued;
-	struct lb_fig_f64 zero_fraction; /* of the sampled reads */
-	uint64_t first_error_offset;
-	int first_error_res;  /* 0: none */
-	double first_error_s; /* from the window's opening; negative: before */
+	uint64_t samples;                /* read blocks that were looked into */
+	struct lb_fig_f64 zero_fraction; /* of them */
 	struct lb_hist hist;
 };
 
 struct lb_lun_result {
 	const struct lb_lun *lun;
 	struct lb_figures fig;
-	bool is_started; /* its first submit had returned when the window opened */
+	bool is_late_start; /* a first submit had not returned when the window opened */
 	bool has_kernel;
 	uint64_t kernel_ios, kernel_bytes; /* from before the first I/O to after the last */
 	struct lb_fig_f64 seq_passes;      /* over the region; sequential only */
@@ -106,12 +110,17 @@ struct lb_outcome {
 	char no_answer[256]; /* a target whose opening did not return; or "" */
 };
 
+/*
+ * Makes R from a run that is over, or that was given up: what is still being written is read as it
+ * stands. Before the board's stage is RUNNING there is no plan and R says why. R keeps pointers to
+ * CFG and BOARD. Returns 0 or -ENOMEM with ERR; lb_result_done() may be called after either.
+ */
 int lb_result_make(struct lb_result *r, const struct lb_config *cfg, const struct lb_board *board,
 	const struct lb_outcome *outcome, struct lb_err *err);
 void lb_result_done(struct lb_result *r);
 
-/* What R measured that is worth less than it looks: fills r->findings. Called by lb_result_make().
- */
+/* What R measured that is worth less than it looks: fills r->findings. Called by lb_result_make();
+ * returns 0 or -ENOMEM. */
 int lb_findings_make(struct lb_result *r, const struct lb_board *board);
 
 #endif

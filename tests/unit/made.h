@@ -1,0 +1,205 @@
+/* Runs made by hand: a board as workers would have left it, for tests of what is read from it. */
+#ifndef LB_TEST_MADE_H
+#define LB_TEST_MADE_H
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "board.h"
+#include "clock.h"
+#include "result.h"
+
+#define MADE_OPEN_NS (1000 * LB_NSEC_PER_SEC)
+#define MS           LB_NSEC_PER_MSEC
+#define SEC          LB_NSEC_PER_SEC
+
+/* One stream, LANES_PER_LUN lanes on each LUN, lanes in LUN order and spread over the workers. */
+struct made {
+	struct lb_config cfg;
+	struct lb_board board;
+	struct lb_plan plan;
+	struct lb_engine_ops engine;
+	struct lb_group group;
+	struct lb_stream stream;
+	struct lb_phase phase;
+	struct lb_outcome outcome;
+	struct lb_result r;
+	char (*names)[32];
+};
+
+static inline void *made_zeros(size_t n, size_t size, size_t align)
+{
+	size_t bytes = (n * size + align - 1) / align * align;
+	void *p = aligned_alloc(align, bytes ? bytes : align);
+
+	assert(p);
+	return memset(p, 0, bytes);
+}
+
+static inline void made_lanes(struct made *m, uint32_t n_luns, uint32_t n_workers, uint32_t qd)
+{
+	struct lb_plan *p = &m->plan;
+
+	p->lanes = calloc(n_luns, sizeof(*p->lanes));
+	p->workers = calloc(n_workers, sizeof(*p->workers));
+	assert(p->lanes && p->workers);
+	for (uint32_t i = 0; i < n_luns; i++) {
+		uint32_t w = (uint32_t)((uint64_t)i * n_workers / n_luns);
+
+		p->lanes[i] = (struct lb_lane_plan){.lun = i,
+			.worker = w,
+			.qd = qd,
+			.slot = i * qd,
+			.cursor = i,
+			.hist = i * LB_OPS,
+			.n_blocks = m->board.luns[i].size_bytes / m->stream.size_bytes};
+		if (!p->workers[w].n_lanes)
+			p->workers[w].lane = i;
+		p->workers[w].n_lanes++;
+	}
+}
+
+static inline void made_board(struct made *m)
+{
+	struct lb_board *b = &m->board;
+	const struct lb_plan *p = &m->plan;
+
+	b->plan = &m->plan;
+	b->cells = made_zeros((size_t)p->n_lanes * LB_OPS, sizeof(*b->cells), 128);
+	b->hists = made_zeros(p->n_hists, sizeof(*b->hists), 64);
+	b->ios = made_zeros(p->n_slots, sizeof(*b->ios), 64);
+	b->workers = made_zeros(p->n_workers, sizeof(*b->workers), 64);
+	b->lun_states = made_zeros(p->n_luns, sizeof(*b->lun_states), 64);
+	for (uint32_t i = 0; i < p->n_lanes; i++) {
+		for (int op = 0; op < LB_OPS; op++) {
+			struct lb_cell *cell = lb_board_cell(b, i, (enum lb_op)op);
+
+			cell->min_ns = UINT64_MAX;
+			cell->hist = &b->hists[p->lanes[i].hist + (uint32_t)op];
+		}
+	}
+	for (uint32_t i = 0; i < p->n_workers; i++)
+		b->workers[i].n_started = p->workers[i].n_lanes;
+	b->stage = LB_STAGE_DRAINED;
+	b->window.start_ns = MADE_OPEN_NS - SEC / 2;
+	b->window.open_ns = MADE_OPEN_NS;
+	b->window.close_ns = MADE_OPEN_NS + 10 * SEC;
+	m->outcome.end_ns = MADE_OPEN_NS + 12 * SEC;
+	m->outcome.realtime_minus_monotonic_ns = 1700000000 * SEC - MADE_OPEN_NS;
+}
+
+/* 10 s of random 16k reads, qd QD, over N_LUNS of 100 GiB; nothing has come back yet. */
+static inline struct made *made_new(uint32_t n_luns, uint32_t n_workers, uint32_t qd)
+{
+	struct made *m = calloc(1, sizeof(*m));
+
+	assert(m);
+	m->names = calloc(n_luns, sizeof(*m->names));
+	m->engine = (struct lb_engine_ops){.name = "made"};
+	m->stream = (struct lb_stream){.name = "main",
+		.group = &m->group,
+		.op = LB_READ,
+		.pat = LB_RAND,
+		.size_bytes = 16384,
+		.qd = qd};
+	m->phase = (struct lb_phase){
+		.name = "main", .streams = &m->stream, .n_streams = 1, .time_ns = 10 * SEC};
+	m->cfg = (struct lb_config){.size_bytes = 16384, .qd = qd, .time_ns = 10 * SEC};
+	CPU_SET(0, &m->cfg.cpus);
+	CPU_SET(1, &m->cfg.cpus);
+	m->board.n_luns = n_luns;
+	m->board.luns = calloc(n_luns, sizeof(*m->board.luns));
+	m->plan = (struct lb_plan){.engine = &m->engine,
+		.n_luns = n_luns,
+		.luns = calloc(n_luns, sizeof(*m->plan.luns)),
+		.groups = &m->group,
+		.n_groups = 1,
+		.phases = &m->phase,
+		.n_phases = 1,
+		.n_lanes = n_luns,
+		.n_workers = n_workers,
+		.n_slots = n_luns * qd,
+		.n_hists = n_luns * LB_OPS,
+		.n_cursors = n_luns,
+		.slot_bytes = 16384};
+	m->group = (struct lb_group){
+		.name = "all", .n_luns = n_luns, .luns = calloc(n_luns, sizeof(*m->group.luns))};
+	assert(m->names && m->board.luns && m->plan.luns && m->group.luns);
+	for (uint32_t i = 0; i < n_luns; i++) {
+		struct lb_lun *lun = &m->board.luns[i];
+
+		snprintf(m->names[i], sizeof(m->names[i]), "/dev/mapper/mpath%u", i);
+		*lun = (struct lb_lun){.name = m->names[i],
+			.fate = LB_FATE_USED,
+			.size_bytes = 100ull << 30,
+			.logical_block = 512,
+			.physical_block = 512,
+			.vendor = "3PARdata",
+			.model = "VV",
+			.queue_depth = LB_LUN_UNKNOWN,
+			.nr_requests = LB_LUN_UNKNOWN,
+			.max_io_bytes = LB_LUN_UNKNOWN,
+			.rotational = LB_LUN_UNKNOWN,
+			.has_nowait = true,
+			.region_end = 100ull << 30};
+		snprintf(lun->kernel_name, sizeof(lun->kernel_name), "dm-%u", i);
+		m->plan.luns[i] = lun;
+		m->group.luns[i] = i;
+	}
+	made_lanes(m, n_luns, n_workers, qd);
+	made_board(m);
+	return m;
+}
+
+/* N xfers of LAT_NS each came back on LANE inside the window. */
+static inline void made_xfers(struct made *m, uint32_t lane, uint64_t n, uint64_t lat_ns)
+{
+	struct lb_cell *cell = lb_board_cell(&m->board, lane, m->stream.op);
+
+	cell->xfers += n;
+	cell->bytes += n * m->stream.size_bytes;
+	cell->sum_ns += n * lat_ns;
+	if (lat_ns < cell->min_ns)
+		cell->min_ns = lat_ns;
+	if (lat_ns > cell->max_ns)
+		cell->max_ns = lat_ns;
+	cell->hist->count[lb_hist_bucket(lat_ns)] += n;
+}
+
+/* N I/Os of LANE are still in flight, issued AGE_NS before the end. */
+static inline void made_outstanding(struct made *m, uint32_t lane, uint32_t n, uint64_t age_ns)
+{
+	for (uint32_t i = 0; i < n; i++)
+		m->board.ios[m->plan.lanes[lane].slot + i].issue_ns = m->outcome.end_ns - age_ns;
+}
+
+static inline struct lb_result *made_result(struct made *m)
+{
+	struct lb_err err;
+	int ret = lb_result_make(&m->r, &m->cfg, &m->board, &m->outcome, &err);
+
+	assert(ret == 0);
+	(void)ret;
+	return &m->r;
+}
+
+static inline void made_done(struct made *m)
+{
+	lb_result_done(&m->r);
+	free(m->names);
+	free(m->board.luns);
+	free(m->plan.luns);
+	free(m->group.luns);
+	free(m->plan.lanes);
+	free(m->plan.workers);
+	free(m->board.cells);
+	free(m->board.hists);
+	free(m->board.ios);
+	free(m->board.workers);
+	free(m->board.lun_states);
+	free(m);
+}
+
+#endif

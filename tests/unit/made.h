@@ -26,7 +26,7 @@ struct made {
 	struct lb_phase phase;
 	struct lb_outcome outcome;
 	struct lb_result r;
-	char (*names)[32];
+	char (*names)[128];
 };
 
 static inline void *made_zeros(size_t n, size_t size, size_t align)

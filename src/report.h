@@ -1,0 +1,23 @@
+/* The reports of a result: one renderer each. They see the result alone. */
+#ifndef LB_REPORT_H
+#define LB_REPORT_H
+
+#include <stdio.h>
+
+#include "result.h"
+
+/*
+ * For people: 80 to 120 columns where the names allow it, no colour. Of a run that was refused
+ * there is nothing to tell here. Returns 0 or a negative errno; whether all of it reached OUT's
+ * file only the caller's fflush() tells.
+ */
+int lb_report_text(FILE *out, const struct lb_result *r);
+
+/* Its findings, wrapped; LABELS are the LUNs' names. Findings that say the same share a line. */
+void lb_report_findings(FILE *out, const struct lb_result *r, char *const *labels);
+
+/* --hist: the latencies of F, called NAME, as bars; a row for each power of two of a microsecond.
+ */
+int lb_report_bars(FILE *out, const char *name, const struct lb_figures *f);
+
+#endif

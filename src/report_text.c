@@ -1,0 +1,478 @@
+#include "report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "table.h"
+#include "units.h"
+
+/* What a report is written with. */
+struct text {
+	FILE *out;
+	const struct lb_result *r;
+	char **labels; /* of the LUNs */
+	int rc;
+};
+
+static void print_table(struct text *x, struct lb_table *t)
+{
+	int rc = lb_table_print(t, x->out);
+
+	if (rc < 0)
+		x->rc = rc;
+	lb_table_done(t);
+}
+
+/* Decimals so that V shows three digits; at least BASE of them, at most 9. */
+static int decimals_for(double v, int base)
+{
+	int d = base;
+
+	for (double scale = base ? 10 : 1; d < 9 && v > 0 && v * scale < 99.95; d++)
+		scale *= 10;
+	return d;
+}
+
+static void add_figure(struct lb_table *t, struct lb_fig_f64 f, double unit, int base)
+{
+	if (!f.has)
+		lb_table_add(t, "-");
+	else
+		lb_table_add(t, "%.*f", decimals_for(f.v / unit, base), f.v / unit);
+}
+
+/* A size to three digits. */
+static const char *about_size(char *buf, size_t n, uint64_t bytes)
+{
+	static const char letters[] = "kMGTPE";
+	double v = (double)bytes;
+	int u = -1;
+
+	while (v >= 1024 && u < 5) {
+		v /= 1024;
+		u++;
+	}
+	if (u < 0)
+		snprintf(buf, n, "%" PRIu64, bytes);
+	else
+		snprintf(buf, n, "%.*f%c",
+			v >= 100 || v == (double)(uint64_t)v ? 0
+			: v >= 10                            ? 1
+							     : 2,
+			v, letters[u]);
+	return buf;
+}
+
+static const struct lb_figures *row_figures(const struct lb_result *r, uint32_t i)
+{
+	return i < r->n_luns ? &r->luns[i].fig : &r->total;
+}
+
+/* ---- what was run ---- */
+
+static void print_ending(struct text *x)
+{
+	const struct lb_result *r = x->r;
+	const struct lb_phase *phase = &r->plan->phases[0];
+	char drain[64], printable[1024];
+
+	if (r->is_complete)
+		return;
+	fprintf(x->out, "INCOMPLETE: ");
+	if (r->signal && sigabbrev_np(r->signal))
+		fprintf(x->out, "stopped by SIG%s", sigabbrev_np(r->signal));
+	else if (r->signal)
+		fprintf(x->out, "stopped by signal %d", r->signal);
+	else if (!strcmp(r->ended_by, "stall"))
+		fprintf(x->out, "no LUN completed anything for %s; stopped",
+			lb_format_duration(drain, sizeof(drain), r->cfg->drain_ns));
+	else if (r->error[0])
+		fprintf(x->out, "%s;", lb_printable(printable, sizeof(printable), r->error));
+	else
+		fprintf(x->out, "ended");
+	if (!r->window_ns.has)
+		fprintf(x->out, " before the measured time began: nothing was measured");
+	else
+		fprintf(x->out, " after %.1f s", (double)r->window_ns.v / 1e9);
+	if (r->window_ns.has && phase->time_ns)
+		fprintf(x->out, " of %g s", (double)phase->time_ns / 1e9);
+	else if (r->window_ns.has && phase->count)
+		fprintf(x->out, ", before any LUN had %" PRIu64 " xfers", phase->count);
+	fputc('\n', x->out);
+}
+
+static void print_region(struct text *x)
+{
+	const struct lb_config *cfg = x->r->cfg;
+	const char *text = NULL;
+	const struct lb_opt *opt = lb_opt_find(cfg->sets, cfg->n_sets, "region", &text);
+
+	if (opt && text && strcmp(text, opt->dflt))
+		fprintf(x->out, ", region %s", text);
+}
+
+static void print_streams(struct text *x)
+{
+	const struct lb_plan *plan = x->r->plan;
+	char size[32];
+
+	for (uint32_t p = 0; p < plan->n_phases; p++) {
+		const struct lb_phase *phase = &plan->phases[p];
+
+		for (uint32_t i = 0; i < phase->n_streams; i++) {
+			const struct lb_stream *s = &phase->streams[i];
+
+			fprintf(x->out, "%s %s %s, qd %u per LUN, %u LUN%s",
+				s->op == LB_WRITE ? "write" : "read",
+				s->pat == LB_SEQ ? "seq" : "rand",
+				lb_format_size(size, sizeof(size), s->size_bytes), s->qd,
+				s->group->n_luns, s->group->n_luns == 1 ? "" : "s");
+			print_region(x);
+			if (phase->count)
+				fprintf(x->out, ", until one has %" PRIu64 " xfers", phase->count);
+			fprintf(x->out, "; %s, %u worker%s\n", plan->engine->name, plan->n_workers,
+				plan->n_workers == 1 ? "" : "s");
+		}
+	}
+}
+
+/* NS to three decimals, or as many more as something short needs. */
+static const char *seconds_text(char *buf, size_t n, uint64_t ns)
+{
+	int d = ns >= LB_NSEC_PER_SEC / 10 || !ns ? 3 : ns >= LB_NSEC_PER_MSEC / 10 ? 6 : 9;
+
+	snprintf(buf, n, "%.*f", d, (double)ns / 1e9);
+	return buf;
+}
+
+static void print_window(struct text *x)
+{
+	const struct lb_result *r = x->r;
+	time_t start = (time_t)(r->start_realtime_ns / LB_NSEC_PER_SEC);
+	char buf[64], host[1024];
+	struct tm tm;
+
+	if (!r->window_ns.has)
+		return;
+	fprintf(x->out, "measured %s s", seconds_text(buf, sizeof(buf), r->window_ns.v));
+	if (r->plan->is_virtual)
+		fprintf(x->out, " of a virtual clock");
+	if (r->start_realtime_ns && gmtime_r(&start, &tm) &&
+		strftime(buf, sizeof(buf), "%Y-%m-%d %H:%M:%S", &tm))
+		fprintf(x->out, " from %s UTC", buf);
+	if (r->host[0])
+		fprintf(x->out, " on %s", lb_printable(host, sizeof(host), r->host));
+	fprintf(x->out, ", after %s s of warm-up; KB is 1024 bytes\n",
+		seconds_text(buf, sizeof(buf), r->warmup_ns));
+}
+
+/* ---- figures ---- */
+
+/* "3PARdata VV, 100G" */
+static void add_what(struct lb_table *t, const struct lb_lun *lun)
+{
+	char vendor[128], model[128], size[32];
+	const char *blank = lun->vendor[0] && lun->model[0] ? " " : "";
+
+	about_size(size, sizeof(size), lun->size_bytes);
+	lb_printable(vendor, sizeof(vendor), lun->vendor);
+	lb_printable(model, sizeof(model), lun->model);
+	if (lun->kind == LB_LUN_BLOCK && (vendor[0] || model[0]))
+		lb_table_add(t, "%s%s%s, %s", vendor, blank, model, size);
+	else
+		lb_table_add(t, "%s, %s",
+			lun->kind == LB_LUN_BLOCK  ? "block device"
+			: lun->kind == LB_LUN_FILE ? "file"
+						   : "scratch file",
+			size);
+}
+
+static void print_rates(struct text *x)
+{
+	static const char *const head[] = {"LUN", "", "xfer", "sec", "xfer/sec", "KB/sec"};
+	const struct lb_result *r = x->r;
+	struct lb_table t = {.align = "llrrrr"};
+	uint64_t size_bytes = 0;
+	char sec[64] = "-", size[32];
+
+	if (r->window_ns.has)
+		seconds_text(sec, sizeof(sec), r->window_ns.v);
+	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
+		lb_table_add(&t, "%s", head[i]);
+	for (uint32_t i = 0; i <= r->n_luns; i++) {
+		const struct lb_figures *f = row_figures(r, i);
+
+		if (i < r->n_luns) {
+			lb_table_add(&t, "%s", x->labels[i]);
+			add_what(&t, r->luns[i].lun);
+			size_bytes += r->luns[i].lun->size_bytes;
+		} else {
+			lb_table_add(&t, "Total");
+			lb_table_add(&t, "%u LUN%s, %s", r->n_luns, r->n_luns == 1 ? "" : "s",
+				about_size(size, sizeof(size), size_bytes));
+		}
+		lb_table_add(&t, "%" PRIu64, f->xfers);
+		lb_table_add(&t, "%s", sec);
+		add_figure(&t, f->xfer_per_s, 1, 1);
+		add_figure(&t, f->bytes_per_s, 1024, 0);
+	}
+	fputc('\n', x->out);
+	print_table(x, &t);
+}
+
+static void print_extremes(struct text *x)
+{
+	const struct lb_result *r = x->r;
+	uint32_t low = 0, high = 0;
+	double a, b;
+
+	for (uint32_t i = 1; i < r->n_luns; i++) {
+		if (r->luns[i].fig.xfer_per_s.v < r->luns[low].fig.xfer_per_s.v)
+			low = i;
+		if (r->luns[i].fig.xfer_per_s.v > r->luns[high].fig.xfer_per_s.v)
+			high = i;
+	}
+	a = r->luns[low].fig.xfer_per_s.v;
+	b = r->luns[high].fig.xfer_per_s.v;
+	if (!(a < b)) /* one LUN, all alike, or nothing measured */
+		return;
+	fprintf(x->out, "slowest %s %.*f xfer/sec, %.0f%% of fastest %s %.*f\n", x->labels[low],
+		decimals_for(a, 1), a, 100 * a / b, x->labels[high], decimals_for(b, 1), b);
+}
+
+/* The one unit of a latency table. */
+struct lat_unit {
+	const char *name;
+	double ns;
+	int decimals, decimals_max;
+};
+
+static const struct lat_unit lat_units[] = {
+	{"ns", 1, 0, 0}, {"us", 1e3, 0, 3}, {"ms", 1e6, 0, 6}, {"s", 1e9, 0, 9}};
+
+/* By the total's median; one larger where the longest would take too many digits. */
+static struct lat_unit lat_unit_choose(const struct lb_result *r)
+{
+	const struct lb_latency *total = &r->total.lat;
+	struct lb_fig_u64 typical = total->pct_ns[LB_PCT_50];
+	uint64_t least = UINT64_MAX;
+	struct lat_unit unit;
+	int u = 0;
+
+	if (!typical.has)
+		typical = total->mean_ns.has ? total->mean_ns : total->max_ns;
+	while (u < 3 && (double)typical.v >= lat_units[u + 1].ns)
+		u++;
+	if (u < 3 && total->max_ns.has && (double)total->max_ns.v >= 1e6 * lat_units[u].ns)
+		u++;
+	unit = lat_units[u];
+	for (uint32_t i = 0; i <= r->n_luns; i++) {
+		const struct lb_latency *lat = &row_figures(r, i)->lat;
+		/* the least of a row is its min; without one it has but a max */
+		uint64_t v = lat->min_ns.has ? lat->min_ns.v : lat->max_ns.v;
+
+		if (!v)
+			v = lat->mean_ns.v;
+		if (v && v < least)
+			least = v;
+	}
+	unit.decimals = least == UINT64_MAX ? 0 : decimals_for((double)least / unit.ns, 0);
+	if (unit.decimals > unit.decimals_max)
+		unit.decimals = unit.decimals_max;
+	return unit;
+}
+
+static void add_latency(
+	struct lb_table *t, struct lb_fig_u64 f, bool is_bound, const struct lat_unit *unit)
+{
+	if (!f.has)
+		lb_table_add(t, "-");
+	else
+		lb_table_add(
+			t, "%s%.*f", is_bound ? ">=" : "", unit->decimals, (double)f.v / unit->ns);
+}
+
+static void print_latencies(struct text *x)
+{
+	static const int shown[] = {LB_PCT_50, LB_PCT_90, LB_PCT_99, LB_PCT_999};
+	const struct lb_result *r = x->r;
+	struct lb_table t = {.align = "lrrrrrrr"};
+	struct lat_unit unit = lat_unit_choose(r);
+
+	if (!r->total.lat.max_ns.has)
+		return;
+	lb_table_add(&t, "latency, %s", unit.name);
+	lb_table_add(&t, "min");
+	lb_table_add(&t, "mean");
+	for (int i = 0; i < 4; i++)
+		lb_table_add(&t, "%s", lb_pct_names[shown[i]]);
+	lb_table_add(&t, "max");
+	for (uint32_t i = 0; i <= r->n_luns; i++) {
+		const struct lb_latency *lat = &row_figures(r, i)->lat;
+
+		lb_table_add(&t, "%s", i < r->n_luns ? x->labels[i] : "Total");
+		add_latency(&t, lat->min_ns, false, &unit);
+		add_latency(&t, lat->mean_ns, false, &unit);
+		for (int k = 0; k < 4; k++)
+			add_latency(&t, lat->pct_ns[shown[k]], lat->pct_over[shown[k]], &unit);
+		add_latency(&t, lat->max_ns, lat->max_is_bound, &unit);
+	}
+	fputc('\n', x->out);
+	print_table(x, &t);
+}
+
+/* ---- what went wrong ---- */
+
+/* The first error of F in words. */
+static void add_first_error(struct lb_table *t, const struct lb_figures *f)
+{
+	char what[128], when[64] = "";
+	const char *name = f->first_error_res < 0 ? strerrorname_np(-f->first_error_res) : NULL;
+
+	if (f->first_error_res < 0)
+		snprintf(what, sizeof(what), "%s (%s)", name ? name : "error",
+			strerror(-f->first_error_res));
+	else
+		snprintf(what, sizeof(what), "short (%d bytes moved)", f->first_error_res);
+	if (f->first_error_s.has && f->first_error_s.v < 0)
+		snprintf(when, sizeof(when), ", %.3f s before the measured time",
+			-f->first_error_s.v);
+	else if (f->first_error_s.has)
+		snprintf(when, sizeof(when), ", after %.3f s", f->first_error_s.v);
+	lb_table_add(t, "first: %s at offset %" PRIu64 "%s", what, f->first_error_offset, when);
+}
+
+static void print_errors(struct text *x)
+{
+	const struct lb_result *r = x->r;
+	struct lb_table t = {.align = "lrl"};
+
+	if (!r->total.errors)
+		return;
+	fprintf(x->out, "\n%" PRIu64 " I/O ERROR%s, in no rate or latency", r->total.errors,
+		r->total.errors == 1 ? "" : "S");
+	if (r->total.errors_outside)
+		fprintf(x->out, " (%" PRIu64 " outside the measured time)",
+			r->total.errors_outside);
+	fputc('\n', x->out);
+	for (uint32_t i = 0; i < r->n_luns; i++) {
+		if (!r->luns[i].fig.errors)
+			continue;
+		lb_table_add(&t, "%s", x->labels[i]);
+		lb_table_add(&t, "%" PRIu64, r->luns[i].fig.errors);
+		add_first_error(&t, &r->luns[i].fig);
+	}
+	print_table(x, &t);
+}
+
+static void print_unanswered(struct text *x)
+{
+	const struct lb_result *r = x->r;
+	struct lb_table t = {.align = "lll"};
+	char sec[64];
+
+	if (!r->total.late && !r->total.outstanding)
+		return;
+	fprintf(x->out, "\nI/O without an answer when the measured time ended, in no rate\n");
+	for (uint32_t i = 0; i < r->n_luns; i++) {
+		const struct lb_figures *f = &r->luns[i].fig;
+
+		if (!f->late && !f->outstanding)
+			continue;
+		lb_table_add(&t, "%s", x->labels[i]);
+		if (f->outstanding)
+			lb_table_add(&t, "%" PRIu64 " STILL OUT, oldest %s s", f->outstanding,
+				seconds_text(sec, sizeof(sec), f->outstanding_max_age_ns));
+		else
+			lb_table_add(&t, "none still out");
+		if (f->late)
+			lb_table_add(&t, "%" PRIu64 " came late, longest %s s", f->late,
+				seconds_text(sec, sizeof(sec), f->late_max_ns));
+		else
+			lb_table_add(&t, "%s", "");
+	}
+	print_table(x, &t);
+}
+
+static void print_cpu(struct text *x)
+{
+	const struct lb_result *r = x->r;
+	double user = r->cpu_user_us_per_xfer.v, sys = r->cpu_sys_us_per_xfer.v;
+	const char *sep = "";
+
+	if (!r->cpu_user_us_per_xfer.has && !r->busiest_worker.has && !r->process_cpus.has)
+		return;
+	fprintf(x->out, "\nCPU: ");
+	if (r->cpu_user_us_per_xfer.has) {
+		fprintf(x->out, "%.*f us user + %.*f us system per xfer", decimals_for(user, 1),
+			user, decimals_for(sys, 1), sys);
+		sep = "; ";
+	}
+	if (r->busiest_worker.has) {
+		fprintf(x->out, "%sbusiest worker %.0f%% busy", sep, 100 * r->busiest_worker.v);
+		sep = "; ";
+	}
+	if (r->process_cpus.has)
+		fprintf(x->out, "%s%.2f of %u CPUs in use", sep, r->process_cpus.v, r->n_cpus);
+	fputc('\n', x->out);
+}
+
+static void print_bars(struct text *x)
+{
+	const struct lb_result *r = x->r;
+	int rc = 0;
+
+	if (r->cfg->hist == LB_HIST_EACH)
+		for (uint32_t i = 0; !rc && i < r->n_luns; i++)
+			rc = lb_report_bars(x->out, x->labels[i], &r->luns[i].fig);
+	if (r->cfg->hist != LB_HIST_NONE && !rc)
+		rc = lb_report_bars(x->out, "all LUNs", &r->total);
+	if (rc)
+		x->rc = rc;
+}
+
+static char **labels_of(const struct lb_result *r)
+{
+	const char **names = malloc(r->n_luns * sizeof(*names) + 1);
+	char **labels = NULL;
+
+	for (uint32_t i = 0; names && i < r->n_luns; i++)
+		names[i] = r->luns[i].lun->name;
+	if (names)
+		labels = lb_labels(names, r->n_luns);
+	free(names);
+	return labels;
+}
+
+int lb_report_text(FILE *out, const struct lb_result *r)
+{
+	struct text x = {.out = out, .r = r};
+
+	if (!r->plan)
+		return 0;
+	x.labels = labels_of(r);
+	if (!x.labels)
+		return -ENOMEM;
+	print_ending(&x);
+	print_streams(&x);
+	if (r->plan->engine_why[0])
+		fprintf(out, "%s: %s\n", r->plan->engine->name, r->plan->engine_why);
+	print_window(&x);
+	print_rates(&x);
+	print_extremes(&x);
+	print_latencies(&x);
+	print_errors(&x);
+	print_unanswered(&x);
+	print_cpu(&x);
+	lb_report_findings(out, r, x.labels);
+	print_bars(&x);
+	free(x.labels);
+	if (!x.rc && ferror(out))
+		x.rc = -EIO;
+	return x.rc;
+}

@@ -1,0 +1,313 @@
+/* Whole runs, made by hand, of every kind that a report must tell of. */
+#ifndef LB_TEST_SCENES_H
+#define LB_TEST_SCENES_H
+
+#include <errno.h>
+#include <signal.h>
+
+#include "made.h"
+#include "rng.h"
+
+/* Latencies as a disk array has them: most around MEDIAN_NS, a tail of some milliseconds. */
+static inline void scene_load(struct made *m, uint32_t lun, uint64_t xfers, uint64_t median_ns)
+{
+	struct lb_rng rng;
+
+	lb_rng_seed(&rng, lun, 7);
+	for (uint64_t left = xfers, n; left; left -= n) {
+		uint64_t lat = median_ns / 2 + lb_rng_below(&rng, median_ns);
+
+		if (lb_rng_below(&rng, 20) == 0)
+			lat = median_ns * (2 + lb_rng_below(&rng, 10));
+		n = left > 200 ? left / 100 : 1;
+		made_xfers(m, lun, n, lat);
+	}
+}
+
+static inline void scene_usage(struct made *m, double user_s, double sys_s)
+{
+	struct lb_board *b = &m->board;
+
+	b->has_usage = 2;
+	b->usage_close.ru_utime.tv_sec = (time_t)user_s;
+	b->usage_close.ru_utime.tv_usec = (suseconds_t)((user_s - (double)(time_t)user_s) * 1e6);
+	b->usage_close.ru_stime.tv_sec = (time_t)sys_s;
+	b->usage_close.ru_stime.tv_usec = (suseconds_t)((sys_s - (double)(time_t)sys_s) * 1e6);
+	for (uint32_t i = 0; i < m->plan.n_workers; i++) {
+		b->workers[i].cpu_open_ns = SEC;
+		b->workers[i].cpu_close_ns =
+			SEC + (uint64_t)((user_s + sys_s) / m->plan.n_workers * 1e9);
+	}
+}
+
+/* The run that iot's sample shows. */
+static inline struct made *scene_four(void)
+{
+	static const uint64_t xfers[] = {49632, 49928, 49743, 50000};
+	struct made *m = made_new(4, 2, 64);
+
+	m->phase.count = m->cfg.count = 50000;
+	m->phase.time_ns = 0;
+	m->board.window.close_ns = MADE_OPEN_NS + 33440 * MS;
+	m->board.window.closed_early = 1;
+	m->outcome.end_ns = m->board.window.close_ns + 5 * MS;
+	snprintf(m->plan.engine_why, sizeof(m->plan.engine_why),
+		"dm-0 has no NOWAIT, there io_uring needs a kernel thread for each xfer");
+	for (uint32_t i = 0; i < 4; i++)
+		scene_load(m, i, xfers[i], 5 * MS + i * MS / 7);
+	scene_usage(m, 0.61, 2.89);
+	return m;
+}
+
+static inline struct made *scene_one(void)
+{
+	struct made *m = made_new(1, 1, 1);
+
+	m->cfg.hist = LB_HIST_TOTAL;
+	m->board.luns[0].name = "lun.img";
+	m->board.luns[0].kind = LB_LUN_FILE;
+	m->board.luns[0].size_bytes = 500107862016;
+	m->board.luns[0].vendor[0] = m->board.luns[0].model[0] = '\0';
+	scene_load(m, 0, 123456, 80000);
+	scene_usage(m, 0.11, 0.49);
+	return m;
+}
+
+/* One of them slow, one larger, names that differ in their middle, some never written. */
+static inline struct made *scene_sixty_four(void)
+{
+	struct made *m = made_new(64, 2, 32);
+
+	for (uint32_t i = 0; i < 64; i++) {
+		struct lb_lun *lun = &m->board.luns[i];
+		struct lb_cell *cell = lb_board_cell(&m->board, i, LB_READ);
+
+		snprintf(m->names[i], sizeof(m->names[i]),
+			"/dev/disk/by-id/dm-uuid-mpath-360002ac%020x0001f3a4", i * 7919);
+		snprintf(lun->vendor, sizeof(lun->vendor), "PURE");
+		snprintf(lun->model, sizeof(lun->model), "FlashArray");
+		lun->queue_depth = 16;
+		cell->samples = 100;
+		cell->zero_samples = i % 10 == 3 ? 100 : 1;
+		scene_load(m, i, i == 17 ? 2000 : 90000 + i * 31, i == 17 ? 9 * MS : 300000);
+	}
+	m->board.luns[40].size_bytes = 200ull << 30;
+	scene_usage(m, 8.2, 11.2);
+	return m;
+}
+
+static inline struct made *scene_errors(void)
+{
+	struct made *m = made_new(3, 1, 16);
+	struct lb_cell *b = lb_board_cell(&m->board, 1, LB_READ);
+	struct lb_cell *c = lb_board_cell(&m->board, 2, LB_READ);
+
+	for (uint32_t i = 0; i < 3; i++)
+		scene_load(m, i, 20000, 700000);
+	b->errors = 12345;
+	b->errors_other = 12;
+	b->first_error_ns = MADE_OPEN_NS - SEC / 4;
+	b->first_error_offset = 53687091200;
+	b->first_error_res = -EIO;
+	c->errors = 1;
+	c->first_error_ns = MADE_OPEN_NS + 3210 * MS;
+	c->first_error_offset = 107374178304;
+	c->first_error_res = 1536;
+	return m;
+}
+
+/* The last LUN hangs after 3 s of the window, and never answers. */
+static inline struct made *scene_stalled(void)
+{
+	struct made *m = made_new(3, 1, 4);
+	struct lb_cell *a = lb_board_cell(&m->board, 0, LB_READ);
+
+	scene_load(m, 0, 20000, 700000);
+	scene_load(m, 1, 20100, 700000);
+	scene_load(m, 2, 6000, 700000);
+	a->late = 2;
+	a->late_max_ns = 1234567890;
+	m->outcome.end_ns = MADE_OPEN_NS + 70 * SEC;
+	made_outstanding(m, 2, 4, 67 * SEC);
+	m->outcome.timed_out = true;
+	m->board.stage = LB_STAGE_RUNNING;
+	return m;
+}
+
+static inline struct made *scene_nothing(void)
+{
+	struct made *m = made_new(2, 1, 2);
+
+	m->outcome.end_ns = MADE_OPEN_NS + 70 * SEC;
+	made_outstanding(m, 0, 2, 70 * SEC);
+	made_outstanding(m, 1, 2, 70 * SEC);
+	m->outcome.timed_out = true;
+	m->board.stage = LB_STAGE_RUNNING;
+	return m;
+}
+
+static inline struct made *scene_signal(void)
+{
+	struct made *m = made_new(2, 2, 8);
+
+	m->cfg.hist = LB_HIST_EACH;
+	scene_load(m, 0, 64, 3 * MS);
+	scene_load(m, 1, 9, 3 * MS);
+	m->outcome.signal = SIGINT;
+	m->board.window.close_ns = MADE_OPEN_NS + 3204 * MS;
+	m->board.window.closed_early = 1;
+	m->outcome.end_ns = MADE_OPEN_NS + 3220 * MS;
+	return m;
+}
+
+static inline struct made *scene_no_window(void)
+{
+	struct made *m = made_new(2, 2, 8);
+
+	m->outcome.signal = SIGTERM;
+	m->board.window.open_ns = LB_NEVER;
+	m->board.window.close_ns = MADE_OPEN_NS - SEC / 3;
+	m->outcome.end_ns = MADE_OPEN_NS;
+	return m;
+}
+
+static inline struct made *scene_died(void)
+{
+	struct made *m = made_new(2, 2, 8);
+
+	scene_load(m, 0, 6400, 3 * MS);
+	scene_load(m, 1, 6400, 3 * MS);
+	m->board.stage = LB_STAGE_RUNNING;
+	m->outcome.child_died = true;
+	m->outcome.child_status = SIGKILL;
+	m->outcome.end_ns = MADE_OPEN_NS + 4 * SEC;
+	return m;
+}
+
+static inline struct made *scene_stall_of_count(void)
+{
+	struct made *m = made_new(2, 2, 8);
+
+	m->cfg.drain_ns = 60 * SEC;
+	m->phase.count = m->cfg.count = 50000;
+	m->phase.time_ns = 0;
+	scene_load(m, 0, 6400, 3 * MS);
+	scene_load(m, 1, 6000, 3 * MS);
+	m->board.window.close_ns = MADE_OPEN_NS + 93 * SEC;
+	m->board.window.closed_early = 1;
+	m->outcome.stalled = true;
+	m->outcome.timed_out = true;
+	m->outcome.end_ns = MADE_OPEN_NS + 153 * SEC;
+	made_outstanding(m, 0, 8, 120 * SEC);
+	made_outstanding(m, 1, 8, 121 * SEC);
+	return m;
+}
+
+/* Figures at the ends of what can be shown: columns still line up, nothing reads as 0. */
+static inline struct made *scene_extremes(void)
+{
+	struct made *m = made_new(3, 1, 4096);
+
+	m->stream.size_bytes = 64 << 20;
+	m->cfg.hist = LB_HIST_TOTAL;
+	m->board.luns[0].size_bytes = 20ull << 40;
+	m->board.luns[1].name = "tab\there";
+	snprintf(m->board.luns[1].vendor, sizeof(m->board.luns[1].vendor), "\x1b[31mred");
+	m->board.luns[1].model[0] = '\0';
+	made_xfers(m, 0, 123456789012345, 812);
+	made_xfers(m, 0, 1, 3000 * SEC);
+	made_xfers(m, 0, 1, 17);
+	made_xfers(m, 1, 1, 1800 * SEC);
+	m->board.window.close_ns = MADE_OPEN_NS + 86400 * SEC;
+	m->outcome.end_ns = MADE_OPEN_NS + 86401 * SEC;
+	return m;
+}
+
+/* A million xfers on a clock of its own, each exactly 5 ms. */
+static inline struct made *scene_virtual(void)
+{
+	struct made *m = made_new(1, 1, 500);
+
+	m->plan.is_virtual = true;
+	m->board.virtual_end_ns = m->outcome.end_ns;
+	made_xfers(m, 0, 1000000, 5 * MS);
+	return m;
+}
+
+static inline struct made *scene_unplanned(enum lb_stage stage)
+{
+	struct made *m = made_new(3, 1, 8);
+
+	m->board.stage = stage;
+	m->board.plan = NULL;
+	for (uint32_t i = 0; i < 3; i++)
+		m->board.luns[i].fate = LB_FATE_PENDING;
+	return m;
+}
+
+static inline struct made *scene_refused(void)
+{
+	struct made *m = scene_unplanned(LB_STAGE_REFUSED);
+	struct lb_lun *luns = m->board.luns;
+
+	luns[0].fate = LB_FATE_USED;
+	luns[1].fate = LB_FATE_REFUSED;
+	luns[1].refusal = LB_ST_UNAVAILABLE;
+	luns[1].name = "/dev/mapper/\xff\"\\\x01";
+	snprintf(luns[1].why, sizeof(luns[1].why), "no such device: \xc3\x28");
+	luns[2].fate = LB_FATE_PASSED_OVER;
+	snprintf(luns[2].why, sizeof(luns[2].why), "a character device");
+	return m;
+}
+
+static inline struct made *scene_refused_run(void)
+{
+	struct made *m = scene_unplanned(LB_STAGE_REFUSED);
+
+	lb_fail(&m->board.err, LB_ST_UNAVAILABLE, ENOMEM, "needs 81920 aio slots");
+	return m;
+}
+
+static inline struct made *scene_no_answer(void)
+{
+	struct made *m = scene_unplanned(LB_STAGE_OPENING);
+
+	snprintf(m->outcome.no_answer, sizeof(m->outcome.no_answer), "/dev/mapper/mpath1");
+	return m;
+}
+
+static const struct {
+	const char *name;
+	struct made *(*make)(void);
+} scenes[] = {
+	{"four", scene_four},
+	{"one", scene_one},
+	{"sixty_four", scene_sixty_four},
+	{"errors", scene_errors},
+	{"stalled", scene_stalled},
+	{"nothing", scene_nothing},
+	{"signal", scene_signal},
+	{"no_window", scene_no_window},
+	{"died", scene_died},
+	{"stall_of_count", scene_stall_of_count},
+	{"extremes", scene_extremes},
+	{"virtual", scene_virtual},
+	{"refused", scene_refused},
+	{"refused_run", scene_refused_run},
+	{"no_answer", scene_no_answer},
+};
+#define N_SCENES (sizeof(scenes) / sizeof(scenes[0]))
+
+/* Scene I with its result made, the same on every host. */
+static inline struct made *scene(size_t i)
+{
+	struct made *m = scenes[i].make();
+
+	made_result(m);
+	snprintf(m->r.host, sizeof(m->r.host), "dbhost1");
+	snprintf(m->r.kernel, sizeof(m->r.kernel), "6.1.0-18-amd64");
+	snprintf(m->r.version, sizeof(m->r.version), "0.0.0");
+	return m;
+}
+
+#endif

@@ -13,6 +13,12 @@
  */
 int lb_report_text(FILE *out, const struct lb_result *r);
 
+/*
+ * For programs: one document, of any run, as schema/lunbench-result-1.schema.json describes it.
+ * Returns as lb_report_text() does.
+ */
+int lb_report_json(FILE *out, const struct lb_result *r);
+
 /* Its findings, wrapped; LABELS are the LUNs' names. Findings that say the same share a line. */
 void lb_report_findings(FILE *out, const struct lb_result *r, char *const *labels);
 

@@ -179,12 +179,9 @@ char *lb_format_duration(char *buf, size_t n, uint64_t ns)
 	return buf;
 }
 
-/*
- * Bytes of the well-formed UTF-8 sequence at S (Unicode 15, table 3-7: no overlong forms, no
- * surrogates, nothing past U+10FFFF), or 0.
- */
-static size_t utf8_len(const unsigned char *s)
+size_t lb_utf8_len(const char *text)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	unsigned char low = 0x80, high = 0xbf;
 	size_t len;
 
@@ -219,7 +216,7 @@ char *lb_printable(char *buf, size_t n, const char *s)
 	for (; *p; p += len) {
 		bool is_raw;
 
-		len = utf8_len(p);
+		len = lb_utf8_len((const char *)p);
 		is_raw = len && !(p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0));
 		if (!is_raw)
 			len = 1; /* the bytes that follow a C1 control's first are no UTF-8 either

@@ -28,6 +28,12 @@ char *lb_format_size(char *buf, size_t n, uint64_t bytes);  /* "16k", "1.5M", "1
 char *lb_format_duration(char *buf, size_t n, uint64_t ns); /* "30s", "1.5ms", "2h30m" */
 
 /*
+ * Bytes of the well-formed UTF-8 sequence that S begins with (1 at its end), or 0. Unicode 15,
+ * table 3-7: no overlong forms, no surrogates, nothing past U+10FFFF.
+ */
+size_t lb_utf8_len(const char *s);
+
+/*
  * S made fit for a terminal: control characters and invalid UTF-8 become \xNN. Writes at most N
  * bytes with the NUL, cut at a whole character; returns BUF.
  */

@@ -188,6 +188,7 @@ static inline struct lb_result *made_result(struct made *m)
 static inline void made_done(struct made *m)
 {
 	lb_result_done(&m->r);
+	lb_config_done(&m->cfg);
 	free(m->names);
 	free(m->board.luns);
 	free(m->plan.luns);

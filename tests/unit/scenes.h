@@ -40,13 +40,35 @@ static inline void scene_usage(struct made *m, double user_s, double sys_s)
 	}
 }
 
+/* The command line that M's run may have had, with two more options. */
+static inline void scene_options(struct made *m, const char *a, const char *b)
+{
+	static char words[5][32];
+	char *argv[] = {words[0], words[1], words[2], words[3], words[4], m->names[0], NULL};
+	cpu_set_t cpus = m->cfg.cpus;
+	struct lb_err err;
+	int rc;
+
+	snprintf(words[0], sizeof(words[0]), "lunbench");
+	snprintf(words[1], sizeof(words[1]), "--size=16k");
+	snprintf(words[2], sizeof(words[2]), "--qd=%u", m->stream.qd);
+	snprintf(words[3], sizeof(words[3]), "%s", a);
+	snprintf(words[4], sizeof(words[4]), "%s", b);
+	memset(&m->cfg, 0, sizeof(m->cfg));
+	rc = lb_config_parse(&m->cfg, 6, argv, &err);
+	assert(rc == 0);
+	(void)rc;
+	m->cfg.cpus = cpus;
+}
+
 /* The run that iot's sample shows. */
 static inline struct made *scene_four(void)
 {
 	static const uint64_t xfers[] = {49632, 49928, 49743, 50000};
 	struct made *m = made_new(4, 2, 64);
 
-	m->phase.count = m->cfg.count = 50000;
+	scene_options(m, "--count=50000", "--region=0-10%");
+	m->phase.count = 50000;
 	m->phase.time_ns = 0;
 	m->board.window.close_ns = MADE_OPEN_NS + 33440 * MS;
 	m->board.window.closed_early = 1;

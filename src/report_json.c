@@ -1,0 +1,411 @@
+/*
+ * The result as a document, for programs. schema/lunbench-result-1.schema.json says what is in it:
+ * whatever the run was, the keys and their types are the same, and what is not known is null.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "json_out.h"
+
+static void put_fig_u64(struct lb_json *j, const char *key, struct lb_fig_u64 f)
+{
+	if (f.has)
+		lb_json_u64(j, key, f.v);
+	else
+		lb_json_null(j, key);
+}
+
+static void put_fig_f64(struct lb_json *j, const char *key, struct lb_fig_f64 f)
+{
+	if (f.has)
+		lb_json_f64(j, key, f.v);
+	else
+		lb_json_null(j, key);
+}
+
+/* Of what sysfs tells: negative is unknown. */
+static void put_known(struct lb_json *j, const char *key, int64_t v)
+{
+	if (v < 0)
+		lb_json_null(j, key);
+	else
+		lb_json_i64(j, key, v);
+}
+
+/* "": unknown. */
+static void put_text(struct lb_json *j, const char *key, const char *s)
+{
+	lb_json_str(j, key, s && s[0] ? s : NULL);
+}
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / (double)LB_NSEC_PER_SEC;
+}
+
+/* ---- figures ---- */
+
+static char *digits(char *end, uint64_t v)
+{
+	do
+		*--end = (char)('0' + v % 10);
+	while (v /= 10);
+	return end;
+}
+
+/* [first value, first value past it or null, how many]; a thousand LUNs have millions of these. */
+static void put_bucket(FILE *out, uint32_t i, uint64_t count, bool is_first)
+{
+	char buf[80], *end = buf + sizeof(buf), *p = end;
+
+	*--p = ']';
+	p = digits(p, count);
+	*--p = ',';
+	if (i < LB_HIST_OVER)
+		p = digits(p, lb_hist_high_ns(i));
+	else
+		p = memcpy(p - 4, "null", 4);
+	*--p = ',';
+	p = digits(p, lb_hist_low_ns(i));
+	*--p = '[';
+	if (!is_first)
+		*--p = ',';
+	fwrite_unlocked(p, 1, (size_t)(end - p), out);
+}
+
+static void put_hist(struct lb_json *j, const char *key, const struct lb_hist *h)
+{
+	bool is_first = true;
+
+	lb_json_raw(j, key);
+	fputc('[', j->out);
+	for (uint32_t i = 0; i < LB_HIST_BUCKETS; i++) {
+		if (!h->count[i])
+			continue;
+		put_bucket(j->out, i, h->count[i], is_first);
+		is_first = false;
+	}
+	fputc(']', j->out);
+}
+
+static void put_latency(struct lb_json *j, const struct lb_latency *lat)
+{
+	static const char *const keys[LB_PCTS][2] = {
+		{"p50_ns", "p50_is_lower_bound"},
+		{"p90_ns", "p90_is_lower_bound"},
+		{"p99_ns", "p99_is_lower_bound"},
+		{"p99_9_ns", "p99_9_is_lower_bound"},
+		{"p99_99_ns", "p99_99_is_lower_bound"},
+	};
+
+	lb_json_open(j, "latency", '{');
+	put_fig_u64(j, "min_ns", lat->min_ns);
+	put_fig_u64(j, "mean_ns", lat->mean_ns);
+	for (int i = 0; i < LB_PCTS; i++) {
+		put_fig_u64(j, keys[i][0], lat->pct_ns[i]);
+		lb_json_bool(j, keys[i][1], lat->pct_over[i]);
+	}
+	put_fig_u64(j, "max_ns", lat->max_ns);
+	lb_json_bool(j, "max_is_lower_bound", lat->max_is_bound);
+	lb_json_close(j, '}');
+}
+
+static void put_first_error(struct lb_json *j, const struct lb_figures *f)
+{
+	int res = f->first_error_res;
+
+	if (!f->errors) {
+		lb_json_null(j, "first_error");
+		return;
+	}
+	lb_json_open(j, "first_error", '{');
+	lb_json_str(j, "errno", res < 0 ? strerrorname_np(-res) : NULL);
+	put_known(j, "errno_number", res < 0 ? -res : -1);
+	put_known(j, "moved_bytes", res);
+	lb_json_u64(j, "offset_bytes", f->first_error_offset);
+	put_fig_f64(j, "at_s", f->first_error_s);
+	lb_json_close(j, '}');
+}
+
+static void put_figures(struct lb_json *j, const struct lb_figures *f)
+{
+	lb_json_u64(j, "xfers", f->xfers);
+	lb_json_u64(j, "bytes", f->bytes);
+	put_fig_f64(j, "xfer_per_s", f->xfer_per_s);
+	put_fig_f64(j, "bytes_per_s", f->bytes_per_s);
+	put_latency(j, &f->lat);
+	lb_json_u64(j, "errors", f->errors);
+	lb_json_u64(j, "errors_outside_window", f->errors_outside);
+	put_first_error(j, f);
+	lb_json_u64(j, "late", f->late);
+	put_fig_u64(j, "late_max_ns", (struct lb_fig_u64){f->late > 0, f->late_max_ns});
+	lb_json_u64(j, "outstanding", f->outstanding);
+	put_fig_u64(j, "outstanding_max_age_ns",
+		(struct lb_fig_u64){f->outstanding > 0, f->outstanding_max_age_ns});
+	lb_json_u64(j, "ios_issued", f->ios_issued);
+	lb_json_u64(j, "bytes_issued", f->bytes_issued);
+	lb_json_u64(j, "sampled_blocks", f->samples);
+	put_fig_f64(j, "zero_fraction", f->zero_fraction);
+	put_hist(j, "histogram_ns", &f->hist);
+}
+
+/* ---- LUNs and targets ---- */
+
+static void put_identity(struct lb_json *j, const struct lb_lun *lun)
+{
+	static const char *const kinds[] = {"block", "file", "scratch"};
+
+	lb_json_str(j, "name", lun->name);
+	lb_json_str(j, "kind", kinds[lun->kind]);
+	put_text(j, "kernel_name", lun->kernel_name);
+	put_text(j, "vendor", lun->vendor);
+	put_text(j, "product", lun->model);
+	put_text(j, "revision", lun->revision);
+	put_text(j, "serial", lun->serial);
+	lb_json_u64(j, "size_bytes", lun->size_bytes);
+	lb_json_u64(j, "usable_bytes", lun->region_end - lun->region_start);
+	lb_json_u64(j, "region_start_bytes", lun->region_start);
+	lb_json_u64(j, "region_end_bytes", lun->region_end);
+	put_known(j, "logical_block_bytes", (int64_t)lun->logical_block - !lun->logical_block);
+	put_known(j, "physical_block_bytes", (int64_t)lun->physical_block - !lun->physical_block);
+	put_text(j, "scheduler", lun->scheduler);
+	put_known(j, "queue_depth", lun->queue_depth);
+	put_known(j, "nr_requests", lun->nr_requests);
+	put_known(j, "max_io_bytes", lun->max_io_bytes);
+	if (lun->rotational < 0)
+		lb_json_null(j, "rotational");
+	else
+		lb_json_bool(j, "rotational", lun->rotational);
+	lb_json_bool(j, "nowait", lun->has_nowait);
+}
+
+static void put_luns(struct lb_json *j, const struct lb_result *r)
+{
+	lb_json_open(j, "luns", '[');
+	for (uint32_t i = 0; i < r->n_luns; i++) {
+		const struct lb_lun_result *l = &r->luns[i];
+
+		lb_json_open(j, NULL, '{');
+		put_identity(j, l->lun);
+		lb_json_bool(j, "started_late", l->is_late_start);
+		put_fig_f64(j, "seq_passes", l->seq_passes);
+		put_fig_u64(j, "kernel_ios", (struct lb_fig_u64){l->has_kernel, l->kernel_ios});
+		put_fig_u64(j, "kernel_bytes", (struct lb_fig_u64){l->has_kernel, l->kernel_bytes});
+		put_figures(j, &l->fig);
+		lb_json_close(j, '}');
+	}
+	lb_json_close(j, ']');
+}
+
+static void put_targets(struct lb_json *j, const struct lb_result *r)
+{
+	static const char *const fates[] = {"unknown", "fit", "passed_over", "refused"};
+
+	lb_json_open(j, "targets", '[');
+	for (uint32_t i = 0; i < r->n_targets; i++) {
+		const struct lb_lun *lun = &r->targets[i];
+		bool is_refused = lun->fate == LB_FATE_REFUSED;
+
+		lb_json_open(j, NULL, '{');
+		lb_json_str(j, "name", lun->name);
+		lb_json_str(j, "fate", fates[lun->fate]);
+		put_known(j, "status", is_refused ? (int)lun->refusal : -1);
+		put_text(
+			j, "why", is_refused || lun->fate == LB_FATE_PASSED_OVER ? lun->why : NULL);
+		lb_json_close(j, '}');
+	}
+	lb_json_close(j, ']');
+}
+
+/* ---- the run ---- */
+
+static void put_options(struct lb_json *j, const struct lb_config *cfg)
+{
+	static const char *const sources[] = {"default", "profile", "command line"};
+
+	lb_json_open(j, "options", '{');
+	for (size_t s = 0; s < cfg->n_sets; s++) {
+		const struct lb_opt_set *set = &cfg->sets[s];
+
+		for (size_t i = 0; i < set->n; i++) {
+			lb_json_open(j, set->rows[i].name, '{');
+			lb_json_str(j, "value", set->text[i]);
+			lb_json_str(j, "source", sources[set->source[i]]);
+			lb_json_close(j, '}');
+		}
+	}
+	lb_json_close(j, '}');
+}
+
+static void put_engine(struct lb_json *j, const struct lb_result *r)
+{
+	const char *asked = NULL;
+
+	lb_opt_find(r->cfg->sets, r->cfg->n_sets, "engine", &asked);
+	lb_json_open(j, "engine", '{');
+	lb_json_str(j, "asked", asked);
+	lb_json_str(j, "used", r->plan ? r->plan->engine->name : NULL);
+	put_text(j, "why", r->plan ? r->plan->engine_why : NULL);
+	lb_json_open(j, "notes", '[');
+	for (uint32_t i = 0; i < r->n_findings; i++)
+		if (!strcmp(r->findings[i].code, "engine-note"))
+			lb_json_str(j, NULL, r->findings[i].text);
+	lb_json_close(j, ']');
+	lb_json_bool(j, "virtual_clock", r->plan && r->plan->is_virtual);
+	lb_json_close(j, '}');
+}
+
+static void put_duration(struct lb_json *j, const char *key, uint64_t ns)
+{
+	if (ns)
+		lb_json_f64(j, key, seconds(ns));
+	else
+		lb_json_null(j, key);
+}
+
+static void put_streams(struct lb_json *j, const struct lb_phase *phase)
+{
+	lb_json_open(j, "streams", '[');
+	for (uint32_t i = 0; i < phase->n_streams; i++) {
+		const struct lb_stream *s = &phase->streams[i];
+
+		lb_json_open(j, NULL, '{');
+		lb_json_str(j, "name", s->name);
+		lb_json_str(j, "group", s->group->name);
+		lb_json_str(j, "op", s->op == LB_WRITE ? "write" : "read");
+		lb_json_str(j, "pattern", s->pat == LB_SEQ ? "seq" : "rand");
+		lb_json_u64(j, "size_bytes", s->size_bytes);
+		lb_json_u64(j, "qd_per_lun", s->qd);
+		lb_json_close(j, '}');
+	}
+	lb_json_close(j, ']');
+}
+
+static void put_group(struct lb_json *j, const struct lb_plan *plan, const struct lb_group *g)
+{
+	lb_json_open(j, NULL, '{');
+	lb_json_str(j, "name", g->name);
+	lb_json_open(j, "luns", '[');
+	for (uint32_t i = 0; i < g->n_luns; i++)
+		lb_json_str(j, NULL, plan->luns[g->luns[i]]->name);
+	lb_json_close(j, ']');
+	lb_json_close(j, '}');
+}
+
+static void put_plan(struct lb_json *j, const struct lb_plan *plan)
+{
+	static const struct lb_plan none = {0};
+	const struct lb_plan *p = plan ? plan : &none;
+
+	lb_json_open(j, "plan", '{');
+	put_fig_u64(j, "workers", (struct lb_fig_u64){plan != NULL, p->n_workers});
+	put_fig_u64(j, "seed", (struct lb_fig_u64){plan != NULL, p->seed});
+	lb_json_open(j, "phases", '[');
+	for (uint32_t i = 0; i < p->n_phases; i++) {
+		lb_json_open(j, NULL, '{');
+		lb_json_str(j, "name", p->phases[i].name);
+		put_duration(j, "time_s", p->phases[i].time_ns);
+		lb_json_f64(j, "ramp_s", seconds(p->phases[i].ramp_ns));
+		put_fig_u64(j, "count",
+			(struct lb_fig_u64){p->phases[i].count > 0, p->phases[i].count});
+		put_streams(j, &p->phases[i]);
+		lb_json_close(j, '}');
+	}
+	lb_json_close(j, ']');
+	lb_json_open(j, "groups", '[');
+	for (uint32_t i = 0; i < p->n_groups; i++)
+		put_group(j, p, &p->groups[i]);
+	lb_json_close(j, ']');
+	lb_json_close(j, '}');
+}
+
+/* ISO 8601, of the window's opening. */
+static void put_start(struct lb_json *j, const struct lb_result *r)
+{
+	time_t s = (time_t)(r->start_realtime_ns / LB_NSEC_PER_SEC);
+	char buf[64], whole[96];
+	struct tm tm;
+
+	if (!r->start_realtime_ns || !gmtime_r(&s, &tm) ||
+		!strftime(buf, sizeof(buf), "%Y-%m-%dT%H:%M:%S", &tm)) {
+		lb_json_null(j, "start_utc");
+		return;
+	}
+	snprintf(whole, sizeof(whole), "%s.%09uZ", buf,
+		(unsigned)(r->start_realtime_ns % LB_NSEC_PER_SEC));
+	lb_json_str(j, "start_utc", whole);
+}
+
+static void put_ending(struct lb_json *j, const struct lb_result *r)
+{
+	char name[16];
+
+	lb_json_i64(j, "status", r->status);
+	lb_json_bool(j, "complete", r->is_complete);
+	lb_json_str(j, "ended_by", r->ended_by);
+	if (r->signal && sigabbrev_np(r->signal))
+		snprintf(name, sizeof(name), "SIG%s", sigabbrev_np(r->signal));
+	else
+		snprintf(name, sizeof(name), "%d", r->signal);
+	lb_json_str(j, "signal", r->signal ? name : NULL);
+	put_text(j, "error", r->error);
+}
+
+static void put_cpu(struct lb_json *j, const struct lb_result *r)
+{
+	lb_json_open(j, "cpu", '{');
+	put_fig_f64(j, "user_us_per_xfer", r->cpu_user_us_per_xfer);
+	put_fig_f64(j, "system_us_per_xfer", r->cpu_sys_us_per_xfer);
+	put_fig_f64(j, "busiest_worker_share", r->busiest_worker);
+	put_fig_f64(j, "cpus_used", r->process_cpus);
+	lb_json_u64(j, "cpus_allowed", r->n_cpus);
+	put_fig_f64(j, "submit_mean_ns", r->submit_mean_ns);
+	lb_json_close(j, '}');
+}
+
+static void put_findings(struct lb_json *j, const struct lb_result *r)
+{
+	lb_json_open(j, "findings", '[');
+	for (uint32_t i = 0; i < r->n_findings; i++) {
+		const struct lb_finding *f = &r->findings[i];
+
+		lb_json_open(j, NULL, '{');
+		lb_json_str(j, "code", f->code);
+		lb_json_str(j, "lun", f->lun < 0 ? NULL : r->luns[f->lun].lun->name);
+		lb_json_str(j, "text", f->text);
+		lb_json_close(j, '}');
+	}
+	lb_json_close(j, ']');
+}
+
+int lb_report_json(FILE *out, const struct lb_result *r)
+{
+	struct lb_json j = {.out = out};
+
+	lb_json_open(&j, NULL, '{');
+	lb_json_str(&j, "schema", "lunbench-result/1");
+	lb_json_str(&j, "version", r->version);
+	put_ending(&j, r);
+	put_text(&j, "host", r->host);
+	put_text(&j, "kernel", r->kernel);
+	put_start(&j, r);
+	put_fig_f64(&j, "window_s", (struct lb_fig_f64){r->window_ns.has, seconds(r->window_ns.v)});
+	put_fig_f64(&j, "warmup_s", (struct lb_fig_f64){r->window_ns.has, seconds(r->warmup_ns)});
+	put_options(&j, r->cfg);
+	put_engine(&j, r);
+	put_plan(&j, r->plan);
+	put_targets(&j, r);
+	lb_json_open(&j, "total", '{');
+	put_figures(&j, &r->total);
+	lb_json_close(&j, '}');
+	put_luns(&j, r);
+	put_cpu(&j, r);
+	put_findings(&j, r);
+	lb_json_close(&j, '}');
+	return ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,178 @@
+#!/usr/bin/python3
+"""check_json.py WRITER SCHEMA GOLDEN
+
+Has WRITER write a document of every kind of run and checks each against SCHEMA and against itself.
+GOLDEN is a document as it must stay within this schema version; LB_GOLDEN_UPDATE=1 writes it anew.
+"""
+
+import copy
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: no python3-jsonschema")
+    sys.exit(77)
+
+PERCENTILES = {"p50_ns": 500000, "p90_ns": 900000, "p99_ns": 990000, "p99_9_ns": 999000,
+               "p99_99_ns": 999900}
+
+
+def strictly(pairs):
+    keys = [k for k, _ in pairs]
+    assert len(keys) == len(set(keys)), f"duplicate keys in {keys}"
+    return dict(pairs)
+
+
+def no_constant(name):
+    raise AssertionError(f"{name} is no JSON")
+
+
+def load(text):
+    assert "-0," not in text and "-0\n" not in text and "-0.0" not in text
+    return json.loads(text, object_pairs_hook=strictly, parse_constant=no_constant)
+
+
+def check_schema(node, where="schema"):
+    """Every object names all its keys, requires them all and allows no other."""
+    if isinstance(node, list):
+        for i, item in enumerate(node):
+            check_schema(item, f"{where}[{i}]")
+    if not isinstance(node, dict):
+        return
+    if "properties" in node and node.get("type") in ("object", ["object", "null"]):
+        assert node["additionalProperties"] is False, where
+        assert node["required"] == list(node["properties"]), where
+    for key, value in node.items():
+        check_schema(value, f"{where}.{key}")
+
+
+def bucket_edges(ns):
+    """The edges of the bucket that NS lies in, worked out from hist.h's words alone."""
+    if ns >= 2**41:
+        return 2**41, None
+    width = max(1, 2 ** (ns.bit_length() - 7))
+    low = ns // width * width
+    return low, low + width
+
+
+def check_figures(doc, fig):
+    hist, lat, n = fig["histogram_ns"], fig["latency"], fig["xfers"]
+    assert sum(count for _, _, count in hist) == n
+    for low, high, _ in hist:
+        assert (low, high) == bucket_edges(low)
+    assert [b[0] for b in hist] == sorted({b[0] for b in hist})
+    for key, ppm in PERCENTILES.items():
+        if n * (1000000 - ppm) < 1000000 or doc["window_s"] is None:
+            assert lat[key] is None, key
+            continue
+        rank, seen = -(-n * ppm // 1000000), 0
+        for low, high, count in hist:
+            seen += count
+            if seen >= rank:
+                break
+        assert lat[key.replace("_ns", "_is_lower_bound")] is (high is None)
+        if high is None:
+            assert lat[key] == max(low, lat["min_ns"])
+        elif lat["max_is_lower_bound"]:  # the xfers' own maximum is not in the document then
+            assert low <= lat[key] < high, key
+        else:
+            assert lat[key] == max(min(high - 1, lat["max_ns"]), lat["min_ns"]), key
+    assert (lat["min_ns"] is None) == (n == 0)
+    assert lat["max_is_lower_bound"] == bool(fig["late"] or fig["outstanding"]) \
+        or doc["window_s"] is None
+    if doc["window_s"] is None:
+        assert fig["xfer_per_s"] is None and fig["bytes_per_s"] is None
+    else:
+        assert math.isclose(fig["xfer_per_s"] * doc["window_s"], n, abs_tol=1e-9)
+        assert math.isclose(fig["bytes_per_s"] * doc["window_s"], fig["bytes"], abs_tol=1e-9)
+
+
+def check_document(name, doc):
+    check_figures(doc, doc["total"])
+    for lun in doc["luns"]:
+        check_figures(doc, lun)
+        assert set(lun) > set(doc["total"])
+    for key in ("xfers", "bytes", "errors", "errors_outside_window", "late", "outstanding",
+                "ios_issued", "bytes_issued", "sampled_blocks"):
+        assert doc["total"][key] == sum(lun[key] for lun in doc["luns"]), (name, key)
+    summed = {}
+    for lun in doc["luns"]:
+        for low, _, count in lun["histogram_ns"]:
+            summed[low] = summed.get(low, 0) + count
+    assert summed == {low: count for low, _, count in doc["total"]["histogram_ns"]}
+    assert doc["complete"] == (doc["ended_by"] in ("time", "count"))
+    if doc["signal"]:
+        assert doc["status"] > 128 and doc["ended_by"] == "signal"
+
+
+def float_keys(node, path=""):
+    """Keys whose values are written with a point: one type for a key, whatever the value."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from float_keys(value, f"{path}.{key}")
+    elif isinstance(node, list):
+        for value in node:
+            yield from float_keys(value, path)
+    elif isinstance(node, (int, float)) and not isinstance(node, bool):
+        yield path, type(node)
+
+
+def must_fail(validator, doc, what, change):
+    bad = copy.deepcopy(doc)
+    change(bad)
+    assert not validator.is_valid(bad), f"the schema lets pass: {what}"
+
+
+def main():
+    writer, schema_path, golden_path = sys.argv[1:]
+    schema = json.loads(pathlib.Path(schema_path).read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    types = {}
+    docs = {}
+    with tempfile.TemporaryDirectory() as tmp:
+        subprocess.run([writer, tmp], check=True)
+        for path in sorted(pathlib.Path(tmp).iterdir()):
+            text = path.read_text(encoding="utf-8", errors="strict")
+            doc = docs[path.stem] = load(text)
+            for error in validator.iter_errors(doc):
+                sys.exit(f"{path.stem}: {error.json_path}: {error.message}")
+            check_document(path.stem, doc)
+            for key, kind in float_keys(doc):
+                assert types.setdefault(key, kind) is kind, f"{key}: {kind} and {types[key]}"
+            if path.stem == pathlib.Path(golden_path).stem:
+                if os.environ.get("LB_GOLDEN_UPDATE"):
+                    pathlib.Path(golden_path).write_text(text)
+                assert text == pathlib.Path(golden_path).read_text(), "differs from golden"
+            print(f"ok {path.stem}")
+    four = docs["four"]
+    must_fail(validator, four, "a key too many", lambda d: d.update(x=1))
+    must_fail(validator, four, "a key missing", lambda d: d["luns"][0].pop("late"))
+    must_fail(validator, four, "a string", lambda d: d["total"].update(xfer_per_s="100%"))
+    must_fail(validator, four, "a -1", lambda d: d["luns"][3].update(queue_depth=-1))
+    must_fail(validator, four, "null xfers", lambda d: d["total"].update(xfers=None))
+    assert four["options"]["qd"] == {"value": "64", "source": "command line"}
+    assert four["options"]["pat"] == {"value": "rand", "source": "default"}
+    assert four["engine"]["asked"] == "auto"
+    assert four["plan"]["phases"][0]["count"] == 50000
+    assert four["start_utc"] == "2023-11-14T22:13:20.000000000Z"
+    assert [t["fate"] for t in docs["refused"]["targets"]] == ["fit", "refused", "passed_over"]
+    assert docs["refused"]["targets"][1] == {
+        "name": "/dev/mapper/\ufffd\"\\\x01", "fate": "refused", "status": 3,
+        "why": "no such device: \ufffd("}
+    assert docs["errors"]["luns"][1]["first_error"] == {
+        "errno": "EIO", "errno_number": 5, "moved_bytes": None, "offset_bytes": 53687091200,
+        "at_s": -0.25}
+    assert docs["errors"]["luns"][2]["first_error"]["moved_bytes"] == 1536
+    assert docs["extremes"]["total"]["histogram_ns"][-1] == [2**41, None, 1]
+
+
+main()

@@ -1,8 +1,286 @@
+/* What makes figures worth less than they look: one function for each kind, the gravest first. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
 #include "result.h"
+#include "units.h"
+
+#define OF_RUN (-1)
+
+/* Where a figure becomes a finding. */
+#define ZERO_SAMPLES_MIN 8    /* fewer zeros may be chance */
+#define BUSY_SHARE       0.95 /* of a CPU */
+#define RATE_LOW         0.8  /* of the median LUN's */
+#define RATE_HIGH        1.25
+#define KERNEL_SHARE     0.02                  /* of what was issued */
+#define SUBMIT_SHARE     0.05                  /* of the median latency */
+#define STALL_NS         (5 * LB_NSEC_PER_SEC) /* far past what a healthy array takes */
+#define STALL_FACTOR     10                    /* of the median: else it is slow, not stalled */
+
+struct finder {
+	struct lb_result *r;
+	const struct lb_board *board;
+	uint32_t room;
+	bool is_short; /* of memory */
+};
+
+__attribute__((format(printf, 4, 5))) static void add(
+	struct finder *f, int lun, const char *code, const char *fmt, ...)
+{
+	struct lb_result *r = f->r;
+	struct lb_finding *finding;
+	va_list ap;
+
+	if (r->n_findings == f->room) {
+		uint32_t room = f->room ? 2 * f->room : 16;
+		struct lb_finding *more = realloc(r->findings, room * sizeof(*more));
+
+		if (!more) {
+			f->is_short = true;
+			return;
+		}
+		r->findings = more;
+		f->room = room;
+	}
+	finding = &r->findings[r->n_findings++];
+	finding->lun = lun;
+	snprintf(finding->code, sizeof(finding->code), "%s", code);
+	va_start(ap, fmt);
+	vsnprintf(finding->text, sizeof(finding->text), fmt, ap);
+	va_end(ap);
+}
+
+static void no_xfers(struct finder *f, int i, const struct lb_lun_result *l)
+{
+	if (f->r->window_ns.has && !l->fig.xfers)
+		add(f, i, "no-xfers", "nothing came back in the measured time");
+}
+
+static void stall(struct finder *f, int i, const struct lb_lun_result *l)
+{
+	const struct lb_latency *lat = &l->fig.lat;
+	uint64_t median = lat->pct_ns[LB_PCT_50].v;
+
+	if (!lat->max_ns.has || lat->max_ns.v < STALL_NS ||
+		(lat->pct_ns[LB_PCT_50].has && lat->max_ns.v / STALL_FACTOR < median))
+		return;
+	add(f, i, "stall", "the slowest I/O took %s%.1f s", lat->max_is_bound ? "at least " : "",
+		(double)lat->max_ns.v / 1e9);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The median LUN's xfers; 0 also when there is no memory. */
+static double median_xfers(struct finder *f)
+{
+	const struct lb_result *r = f->r;
+	uint64_t *xfers = malloc(r->n_luns * sizeof(*xfers) + 1);
+	double median;
+
+	if (!xfers) {
+		f->is_short = true;
+		return 0;
+	}
+	for (uint32_t i = 0; i < r->n_luns; i++)
+		xfers[i] = r->luns[i].fig.xfers;
+	qsort(xfers, r->n_luns, sizeof(*xfers), by_value);
+	median = ((double)xfers[(r->n_luns - 1) / 2] + (double)xfers[r->n_luns / 2]) / 2;
+	free(xfers);
+	return median;
+}
+
+static void luns_differ(struct finder *f)
+{
+	const struct lb_result *r = f->r;
+	double median;
+
+	if (r->n_luns < 3) /* of two, neither is the odd one */
+		return;
+	median = median_xfers(f);
+	for (uint32_t i = 0; median > 0 && i < r->n_luns; i++) {
+		double share = (double)r->luns[i].fig.xfers / median;
+
+		if (share > 0 && (share < RATE_LOW || share > RATE_HIGH))
+			add(f, (int)i, "lun-differs", "the rate is %.*f%% of the median LUN's",
+				share < 0.01 ? 2 : 0, 100 * share);
+	}
+}
+
+static void zeros(struct finder *f, int i, const struct lb_lun_result *l)
+{
+	if (l->fig.samples >= ZERO_SAMPLES_MIN && l->fig.zero_fraction.v == 1)
+		add(f, i, "zeros",
+			"only zeros came back: thin and never written? Such reads may be far faster "
+			"than those of data");
+}
+
+/* I/O in flight when a count was taken, and what failed, is in one of them and not in the other. */
+static void kernel_count(struct finder *f, int i, const struct lb_lun_result *l)
+{
+	uint64_t ours = l->fig.bytes_issued, theirs = l->kernel_bytes;
+	uint64_t gap = ours > theirs ? ours - theirs : theirs - ours;
+	uint64_t slack = (l->qd + l->fig.outstanding + l->fig.errors) * l->io_bytes;
+
+	if (l->has_kernel && gap > slack && (double)gap > KERNEL_SHARE * (double)ours)
+		add(f, i, "kernel-count",
+			"the kernel counted %" PRIu64 " bytes and lunbench issued %" PRIu64 ": %s",
+			theirs, ours,
+			theirs > ours ? "someone else is using the device"
+				      : "not all I/O reached the device");
+}
+
+static void host_bound(struct finder *f)
+{
+	const struct lb_result *r = f->r;
+
+	if (r->plan->engine->caps & LB_CAP_NO_DEVICE) /* it measures just that */
+		return;
+	if (r->process_cpus.has && r->process_cpus.v > BUSY_SHARE * r->n_cpus)
+		add(f, OF_RUN, "host-bound",
+			"%.2f of the %u CPUs allowed were busy: this host is the limit, not the "
+			"LUNs",
+			r->process_cpus.v, r->n_cpus);
+	else if (r->busiest_worker.has && r->busiest_worker.v > BUSY_SHARE)
+		add(f, OF_RUN, "host-bound",
+			"a worker was %.0f%% busy: it is the limit of its LUNs; spread them with "
+			"--workers, or one LUN with --threads-per-lun",
+			100 * r->busiest_worker.v);
+}
+
+static void submit_slow(struct finder *f)
+{
+	const struct lb_result *r = f->r;
+	struct lb_fig_u64 median = r->total.lat.pct_ns[LB_PCT_50];
+
+	if (r->submit_mean_ns.has && median.has &&
+		r->submit_mean_ns.v > SUBMIT_SHARE * (double)median.v)
+		add(f, OF_RUN, "submit-slow",
+			"the calls that submit took %.1f us on average, %.0f%% of the median latency",
+			r->submit_mean_ns.v / 1e3, 100 * r->submit_mean_ns.v / (double)median.v);
+}
+
+static void qd_above_device(struct finder *f, int i, const struct lb_lun_result *l)
+{
+	int64_t depth = l->lun->queue_depth, requests = l->lun->nr_requests;
+	bool is_depth = depth > 0 && (requests <= 0 || depth <= requests);
+	int64_t least = is_depth ? depth : requests;
+
+	if (least > 0 && l->qd > (uint64_t)least)
+		add(f, i, "qd-above-device",
+			"qd %u is above the device's %s of %" PRIi64
+			": the rest waits in the host, and the wait is in the latency",
+			l->qd, is_depth ? "queue depth" : "nr_requests", least);
+}
+
+static void split_io(struct finder *f, int i, const struct lb_lun_result *l)
+{
+	char size[32], max[32];
+
+	if (l->lun->max_io_bytes > 0 && l->io_bytes > (uint64_t)l->lun->max_io_bytes)
+		add(f, i, "split-io", "the kernel splits each %s xfer: it takes at most %s at once",
+			lb_format_size(size, sizeof(size), l->io_bytes),
+			lb_format_size(max, sizeof(max), (uint64_t)l->lun->max_io_bytes));
+}
+
+static void seq_wrapped(struct finder *f, int i, const struct lb_lun_result *l)
+{
+	if (l->seq_passes.v > 1)
+		add(f, i, "seq-wrapped",
+			"the region was passed %.1f times: later passes may be served by a cache",
+			l->seq_passes.v);
+}
+
+static void uring_punts(struct finder *f, int i, const struct lb_lun_result *l)
+{
+	const struct lb_engine_ops *engine = f->r->plan->engine;
+
+	if (f->r->cfg->engine != LB_ENGINE_AUTO && engine->caps & LB_CAP_NEEDS_NOWAIT &&
+		!l->lun->has_nowait)
+		add(f, i, "uring-punts",
+			"no NOWAIT there: the kernel hands each %s I/O to a thread, which costs CPU "
+			"and rate; libaio does not",
+			engine->name);
+}
+
+static void late_start(struct finder *f, int i, const struct lb_lun_result *l)
+{
+	if (l->is_late_start)
+		add(f, i, "late-start",
+			"the first I/O had not been taken when the measured time began");
+}
+
+static void sizes_differ(struct finder *f)
+{
+	const struct lb_result *r = f->r;
+	uint64_t least = UINT64_MAX, most = 0;
+	char a[32], b[32];
+
+	for (uint32_t i = 0; i < r->n_luns; i++) {
+		uint64_t size = r->luns[i].lun->size_bytes;
+
+		least = size < least ? size : least;
+		most = size > most ? size : most;
+	}
+	if (least < most)
+		add(f, OF_RUN, "sizes-differ",
+			"the LUNs are not of one size (%s to %s), as those of an ASM disk group should "
+			"be",
+			lb_format_size(a, sizeof(a), least), lb_format_size(b, sizeof(b), most));
+}
+
+static void engine_notes(struct finder *f)
+{
+	uint32_t first = f->r->n_findings;
+
+	for (uint32_t i = 0; i < f->r->plan->n_workers; i++) {
+		const char *text = f->board->workers[i].note.text;
+		uint32_t k = first;
+
+		while (k < f->r->n_findings && strcmp(f->r->findings[k].text, text))
+			k++;
+		if (text[0] && k == f->r->n_findings)
+			add(f, OF_RUN, "engine-note", "%s", text);
+	}
+}
 
 int lb_findings_make(struct lb_result *r, const struct lb_board *board)
 {
-	(void)r;
-	(void)board;
-	return 0;
+	/* of each LUN, or of the run */
+	static const struct {
+		void (*of_lun)(struct finder *, int, const struct lb_lun_result *);
+		void (*of_run)(struct finder *);
+	} kinds[] = {
+		{no_xfers, NULL},
+		{stall, NULL},
+		{NULL, luns_differ},
+		{zeros, NULL},
+		{kernel_count, NULL},
+		{NULL, host_bound},
+		{NULL, submit_slow},
+		{qd_above_device, NULL},
+		{split_io, NULL},
+		{seq_wrapped, NULL},
+		{uring_punts, NULL},
+		{late_start, NULL},
+		{NULL, sizes_differ},
+		{NULL, engine_notes},
+	};
+	struct finder f = {.r = r, .board = board};
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		if (kinds[k].of_run)
+			kinds[k].of_run(&f);
+		for (uint32_t i = 0; kinds[k].of_lun && i < r->n_luns; i++)
+			kinds[k].of_lun(&f, (int)i, &r->luns[i]);
+	}
+	return f.is_short ? -ENOMEM : 0;
 }

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "units.h"
 
 #define WRAP         100 /* columns of running text */
 #define FINDINGS_MAX 8   /* lines of one code; the JSON has them all */
@@ -50,7 +51,7 @@ static void whom(const struct lb_result *r, char *const *labels, uint32_t i, uin
 	if (r->findings[i].lun < 0)
 		return;
 	if (n == r->n_luns && n > 1) {
-		snprintf(buf, room, "all %u LUNs: ", n);
+		snprintf(buf, room, n == 2 ? "both LUNs: " : "all %u LUNs: ", n);
 		return;
 	}
 	for (uint32_t k = 0; k < shown && len < room; k++)
@@ -64,7 +65,7 @@ static void whom(const struct lb_result *r, char *const *labels, uint32_t i, uin
 
 void lb_report_findings(FILE *out, const struct lb_result *r, char *const *labels)
 {
-	char names[4096 + 256], line[4096 + 1024];
+	char names[4096 + 256], text[1300], line[sizeof(names) + sizeof(text)];
 	uint32_t lines = 0;
 
 	if (r->n_findings)
@@ -83,7 +84,8 @@ void lb_report_findings(FILE *out, const struct lb_result *r, char *const *label
 			continue;
 		}
 		whom(r, labels, i, n, names, sizeof(names));
-		snprintf(line, sizeof(line), "%s%s", names, f->text);
+		snprintf(line, sizeof(line), "%s%s", names,
+			lb_printable(text, sizeof(text), f->text));
 		fprintf(out, "  %s:", f->code);
 		print_wrapped(out, line, 2 + code + 1, 6);
 	}

@@ -153,6 +153,9 @@ static void lane_add(struct lb_lun_result *lun, struct lb_tally *t, const struct
 		*seen = 1;
 	}
 	issued = completions(t) - before + outstanding_add(&lun->fig, b, lane, end_ns);
+	lun->qd += lane->qd;
+	if (lun->io_bytes < stream->size_bytes)
+		lun->io_bytes = stream->size_bytes;
 	lun->fig.ios_issued += issued;
 	lun->fig.bytes_issued += issued * stream->size_bytes;
 	if (stream->pat == LB_SEQ)

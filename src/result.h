@@ -61,6 +61,8 @@ struct lb_figures {
 struct lb_lun_result {
 	const struct lb_lun *lun;
 	struct lb_figures fig;
+	uint32_t qd;        /* of all its lanes */
+	uint64_t io_bytes;  /* of its largest xfer */
 	bool is_late_start; /* a first submit had not returned when the window opened */
 	bool has_kernel;
 	uint64_t kernel_ios, kernel_bytes; /* from before the first I/O to after the last */

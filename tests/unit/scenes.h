@@ -215,6 +215,14 @@ static inline struct made *scene_stall_of_count(void)
 	m->phase.time_ns = 0;
 	scene_load(m, 0, 6400, 3 * MS);
 	scene_load(m, 1, 6000, 3 * MS);
+	m->stream.pat = LB_SEQ;
+	m->board.workers[0].engine =
+		(struct lb_engine_stats){.submit_ns = 12345, .submit_calls = 7};
+	m->board.lun_states[0].has_kernel_stat = 1;
+	m->board.lun_states[0].kernel_after =
+		(struct lb_kernel_stat){.read_ios = 6400, .read_sectors = 6400 * 32};
+	snprintf(m->board.workers[1].note.text, sizeof(m->board.workers[1].note.text),
+		"no registered files: \xe9");
 	m->board.window.close_ns = MADE_OPEN_NS + 93 * SEC;
 	m->board.window.closed_early = 1;
 	m->outcome.stalled = true;

@@ -1,0 +1,145 @@
+/* argv to exit status. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "output.h"
+#include "report.h"
+#include "result.h"
+#include "shm.h"
+#include "supervise.h"
+#include "units.h"
+
+struct run {
+	struct lb_config cfg;
+	struct lb_shm shm;
+	struct lb_board *board;
+	struct lb_outcome outcome;
+	struct lb_result result;
+	struct lb_output json;
+};
+
+static void complain(const char *text)
+{
+	fprintf(stderr, "lunbench: %s\n", text);
+}
+
+static int complain_of(const struct lb_err *err)
+{
+	complain(err->text);
+	return err->status;
+}
+
+/*
+ * A closed standard descriptor would be the number of the first LUN opened, and the report would be
+ * written into it. The stand-in fails every use, so a report that cannot be seen is still noticed.
+ */
+static void secure_stdio(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
+			abort();
+}
+
+/* What became of targets that are not measured, for people to read. */
+static void tell_fates(const struct lb_board *b)
+{
+	char name[512], why[1024];
+
+	for (uint32_t i = 0; i < b->n_luns; i++) {
+		const struct lb_lun *lun = &b->luns[i];
+
+		if (lun->fate != LB_FATE_REFUSED && lun->fate != LB_FATE_PASSED_OVER)
+			continue;
+		fprintf(stderr, "lunbench: %s: %s%s\n", lb_printable(name, sizeof(name), lun->name),
+			lun->fate == LB_FATE_PASSED_OVER ? "passed over: " : "",
+			lb_printable(why, sizeof(why), lun->why));
+	}
+}
+
+static int write_reports(struct run *r)
+{
+	const struct lb_config *cfg = &r->cfg;
+	bool json_only = cfg->json_path && strcmp(cfg->json_path, "-") == 0;
+	struct lb_err err;
+	int failed = 0;
+
+	if (!json_only && r->result.plan)
+		failed = lb_report_text(stdout, &r->result) | ferror(stdout) | fflush(stdout);
+	if (failed)
+		complain("cannot write the report to the standard output");
+	if (cfg->json_path) {
+		lb_report_json(r->json.file, &r->result);
+		if (lb_output_commit(&r->json, &err)) {
+			complain_of(&err);
+			failed = 1;
+		}
+	}
+	return failed ? LB_ST_OUTPUT : LB_OK;
+}
+
+/* Everything from the first look at a target to the last line of the report. */
+static int measure(struct run *r)
+{
+	struct lb_err err;
+	int status;
+
+	if (lb_board_make(&r->board, &r->shm, &r->cfg, &err))
+		return complain_of(&err);
+	status = lb_supervise(&r->cfg, &r->shm, r->board, &r->outcome, &err);
+	if (status == -EINTR)
+		return 128 + r->outcome.signal;
+	if (status < 0)
+		return complain_of(&err);
+	tell_fates(r->board);
+	if (lb_result_make(&r->result, &r->cfg, r->board, &r->outcome, &err))
+		return complain_of(&err);
+	if (r->result.error[0])
+		complain(r->result.error);
+	status = write_reports(r);
+	return status ? status : r->result.status;
+}
+
+static int run(struct run *r, int argc, char **argv)
+{
+	struct lb_err err;
+
+	if (lb_config_parse(&r->cfg, argc, argv, &err))
+		return complain_of(&err);
+	if (r->cfg.help || r->cfg.version) {
+		if (r->cfg.help)
+			lb_config_print_help(stdout, &r->cfg);
+		else
+			printf("lunbench %s\n", LB_VERSION);
+		return fflush(stdout) || ferror(stdout) ? LB_ST_OUTPUT : LB_OK;
+	}
+	if (lb_config_check(&r->cfg, &err))
+		return complain_of(&err);
+	if (r->cfg.json_path && lb_output_open(&r->json, r->cfg.json_path, &err))
+		return complain_of(&err);
+	return measure(r);
+}
+
+int main(int argc, char **argv)
+{
+	struct run *r = calloc(1, sizeof(*r));
+	int status;
+
+	if (!r)
+		return LB_ST_UNAVAILABLE;
+	secure_stdio();
+	signal(SIGPIPE, SIG_IGN);
+	status = run(r, argc, argv);
+	lb_result_done(&r->result);
+	lb_output_done(&r->json);
+	lb_shm_done(&r->shm);
+	lb_config_done(&r->cfg);
+	free(r);
+	return status;
+}

@@ -47,10 +47,12 @@ static void secure_stdio(void)
 			abort();
 }
 
-/* What became of targets that are not measured, for people to read. */
-static void tell_fates(const struct lb_board *b)
+/* What became of targets that are not measured, for people to read. Returns how many were refused.
+ */
+static uint32_t tell_fates(const struct lb_board *b)
 {
 	char name[512], why[1024];
+	uint32_t refused = 0;
 
 	for (uint32_t i = 0; i < b->n_luns; i++) {
 		const struct lb_lun *lun = &b->luns[i];
@@ -60,7 +62,9 @@ static void tell_fates(const struct lb_board *b)
 		fprintf(stderr, "lunbench: %s: %s%s\n", lb_printable(name, sizeof(name), lun->name),
 			lun->fate == LB_FATE_PASSED_OVER ? "passed over: " : "",
 			lb_printable(why, sizeof(why), lun->why));
+		refused += lun->fate == LB_FATE_REFUSED;
 	}
+	return refused;
 }
 
 static int write_reports(struct run *r)
@@ -88,6 +92,7 @@ static int write_reports(struct run *r)
 static int measure(struct run *r)
 {
 	struct lb_err err;
+	uint32_t refused;
 	int status;
 
 	if (lb_board_make(&r->board, &r->shm, &r->cfg, &err))
@@ -97,10 +102,10 @@ static int measure(struct run *r)
 		return 128 + r->outcome.signal;
 	if (status < 0)
 		return complain_of(&err);
-	tell_fates(r->board);
+	refused = tell_fates(r->board);
 	if (lb_result_make(&r->result, &r->cfg, r->board, &r->outcome, &err))
 		return complain_of(&err);
-	if (r->result.error[0])
+	if (r->result.error[0] && !refused)
 		complain(r->result.error);
 	status = write_reports(r);
 	return status ? status : r->result.status;

@@ -21,6 +21,7 @@ static int fail(struct lb_err *err, int errnum, const char *path)
 
 static int open_stream(struct lb_output *out, int fd, struct lb_err *err, const char *path)
 {
+	out->name = path;
 	out->file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (out->file)
 		return 0;
@@ -118,19 +119,18 @@ static int name_it(struct lb_output *out)
 
 int lb_output_commit(struct lb_output *out, struct lb_err *err)
 {
-	const char *path = out->path ? out->path : "the result";
 	int failed = ferror(out->file) | fflush(out->file);
 
 	if (failed)
-		return fail(err, errno ? errno : EIO, path);
+		return fail(err, errno ? errno : EIO, out->name);
 	if (!out->path) {
 		failed = fclose(out->file);
 		out->file = NULL;
-		return failed ? fail(err, errno, path) : 0;
+		return failed ? fail(err, errno, out->name) : 0;
 	}
 	if (fsync(fileno(out->file)) || (!out->temporary && name_it(out)) ||
 		rename(out->temporary, out->path))
-		return fail(err, errno, path);
+		return fail(err, errno, out->name);
 	free(out->temporary);
 	out->temporary = NULL;
 	return 0;

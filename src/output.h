@@ -9,8 +9,9 @@
 
 struct lb_output {
 	FILE *file;
-	char *path;      /* the file to be replaced; NULL: written to directly */
-	char *temporary; /* beside it, under this name; NULL: it has none yet (O_TMPFILE) */
+	const char *name; /* as the user gave it, for messages */
+	char *path;       /* the file to be replaced; NULL: written to directly */
+	char *temporary;  /* beside it, under this name; NULL: it has none yet (O_TMPFILE) */
 };
 
 /*

@@ -309,6 +309,9 @@ static void uring_teardown(void *st)
 
 	if (!u)
 		return;
+	/* the ring itself is undone later, by the kernel's own threads: it must not keep the LUNs
+	 * busy */
+	io_uring_unregister_files(&u->ring);
 	io_uring_queue_exit(&u->ring);
 	free(u);
 }

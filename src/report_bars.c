@@ -3,6 +3,7 @@
 
 #include "report.h"
 #include "table.h"
+#include "units.h"
 
 #define BAR_WIDTH 40
 
@@ -18,26 +19,6 @@ struct row {
 
 #define MAX_ROWS 40
 #define GAP_MIN  4
-
-/* An edge to three digits. */
-static const char *edge_text(char *buf, size_t n, uint64_t ns)
-{
-	static const struct {
-		uint64_t ns;
-		const char *name;
-	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
-	size_t u = 0;
-	double v;
-
-	while (ns < units[u].ns && units[u].ns > 1)
-		u++;
-	v = (double)ns / (double)units[u].ns;
-	if (ns % units[u].ns == 0 || v >= 100)
-		snprintf(buf, n, "%.0f%s", v, units[u].name);
-	else
-		snprintf(buf, n, "%.*f%s", v >= 10 ? 1 : 2, v, units[u].name);
-	return buf;
-}
 
 /*
  * The last of N rows is not empty; those before it are, back to USED. Makes them one row where
@@ -119,9 +100,10 @@ int lb_report_bars(FILE *out, const char *name, const struct lb_figures *f)
 		int len = (int)(((unsigned __int128)rows[i].count * BAR_WIDTH + most - 1) / most);
 
 		seen += rows[i].count;
-		lb_table_add(&t, "%s", edge_text(low, sizeof(low), rows[i].low_ns));
+		lb_table_add(&t, "%s", lb_format_latency(low, sizeof(low), rows[i].low_ns));
 		lb_table_add(&t, "%s",
-			rows[i].high_ns ? edge_text(high, sizeof(high), rows[i].high_ns) : "...");
+			rows[i].high_ns ? lb_format_latency(high, sizeof(high), rows[i].high_ns)
+					: "...");
 		lb_table_add(&t, "%" PRIu64, rows[i].count);
 		add_percent(&t, rows[i].count, total);
 		add_percent(&t, seen, total);

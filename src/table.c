@@ -103,18 +103,20 @@ static const char *nth(const char *s, size_t n)
 	return s;
 }
 
-/*
- * Cuts the middle out of NAME so that at most WIDTH columns are left; the tail, where names differ
- * most, keeps twice what the head does.
- */
-static void elide(char *name, size_t width)
+void lb_cut(char *s, size_t cols)
+{
+	s[nth(s, cols) - s] = '\0';
+}
+
+void lb_elide(char *name, size_t width)
 {
 	size_t cols = lb_columns(name), head = (width - 3) / 3, tail = width - 3 - head;
 	char *cut = name + (nth(name, head) - name);
-	const char *rest = nth(name, cols - tail);
+	const char *rest;
 
 	if (cols <= width)
 		return;
+	rest = nth(name, cols - tail);
 	memmove(cut + 3, rest, strlen(rest) + 1);
 	memcpy(cut, "...", 3);
 }
@@ -155,7 +157,7 @@ char **lb_labels(const char *const *names, size_t n)
 
 			if (cols > longest)
 				longest = cols;
-			elide(labels[i], width);
+			lb_elide(labels[i], width);
 		}
 		if (width >= longest || !has_twins(labels, n, sorted))
 			break;

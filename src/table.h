@@ -24,6 +24,15 @@ void lb_table_done(struct lb_table *t);
 /* Characters of S, taken as one column each. */
 size_t lb_columns(const char *s);
 
+/* Cuts S after COLS columns. */
+void lb_cut(char *s, size_t cols);
+
+/*
+ * Cuts the middle out of NAME where it is wider than WIDTH (at least 4) columns; the tail, where
+ * names differ most, keeps twice what the head does.
+ */
+void lb_elide(char *name, size_t width);
+
 /*
  * N names made fit for a column: printable, at most as long as it takes. Long ones lose their
  * middle, but names that differ still do. Returns an array of N strings in one allocation, which

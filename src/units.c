@@ -179,6 +179,24 @@ char *lb_format_duration(char *buf, size_t n, uint64_t ns)
 	return buf;
 }
 
+char *lb_format_latency(char *buf, size_t n, uint64_t ns)
+{
+	static const struct unit units[] = {{"s", LB_NSEC_PER_SEC}, {"ms", LB_NSEC_PER_MSEC},
+		{"us", LB_NSEC_PER_USEC}, {"ns", 1}};
+	const struct unit *u = units;
+	double v;
+
+	while (ns < u->factor && u->factor > 1)
+		u++;
+	v = (double)ns / (double)u->factor;
+	snprintf(buf, n, "%.*f%s",
+		ns % u->factor == 0 || v >= 100 ? 0
+		: v >= 10                       ? 1
+						: 2,
+		v, u->suffix);
+	return buf;
+}
+
 size_t lb_utf8_len(const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;

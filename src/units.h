@@ -27,6 +27,8 @@ int lb_parse_percent(const char *s, uint64_t *ppm);
 char *lb_format_size(char *buf, size_t n, uint64_t bytes);  /* "16k", "1.5M", "16777217" */
 char *lb_format_duration(char *buf, size_t n, uint64_t ns); /* "30s", "1.5ms", "2h30m" */
 
+char *lb_format_latency(char *buf, size_t n, uint64_t ns); /* three digits: "5.13ms", "311us" */
+
 /*
  * Bytes of the well-formed UTF-8 sequence that S begins with (1 at its end), or 0. Unicode 15,
  * table 3-7: no overlong forms, no surrogates, nothing past U+10FFFF.

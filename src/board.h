@@ -36,7 +36,7 @@ struct lb_window {
 /* Of one worker: written by it, read by the parent. */
 struct lb_worker_state {
 	_Atomic uint32_t n_started;  /* lanes whose first submit has returned, in lane order */
-	_Atomic uint32_t n_late;     /* the parent's: how many had not when the window opened */
+	_Atomic uint32_t n_late;     /* how many had not when the window opened */
 	_Atomic uint32_t has_closed; /* has seen the window's end: its cells no longer change but
 					for `late` */
 	_Atomic uint32_t has_ended;  /* nothing of it is in flight */
@@ -52,7 +52,7 @@ struct lb_worker_state {
 struct lb_lun_state {
 	_Atomic uint64_t counted; /* towards --count; only kept in such runs */
 	struct lb_kernel_stat kernel_before, kernel_after;
-	_Atomic uint32_t has_kernel_stat;
+	_Atomic uint32_t has_kernel_stat; /* 1: before, 2: both */
 } __attribute__((aligned(64)));
 
 /* Shared by the lanes of a sequential stream on a LUN. */

@@ -291,7 +291,7 @@ static int make_cells(struct lb_shm *shm, struct lb_board *b)
 	return 0;
 }
 
-/* Thread CPU times and the process's at an edge of the window. */
+/* Thread CPU times and the process's at an edge of the window; who was late for its opening. */
 static void note_usage(struct crew *crew, bool at_close)
 {
 	struct lb_board *b = crew->board;
@@ -306,6 +306,8 @@ static void note_usage(struct crew *crew, bool at_close)
 			clock_gettime(clock, &ts);
 		*(at_close ? &ws->cpu_close_ns : &ws->cpu_open_ns) =
 			(uint64_t)ts.tv_sec * LB_NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+		if (!at_close)
+			ws->n_late = b->plan->workers[i].n_lanes - atomic_load(&ws->n_started);
 	}
 	atomic_store(&b->has_usage, at_close ? 2 : 1);
 }

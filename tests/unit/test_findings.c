@@ -146,7 +146,7 @@ static struct made *counted(uint64_t kernel_bytes)
 	struct made *m = good(1);
 	struct lb_lun_state *s = &m->board.lun_states[0];
 
-	s->has_kernel_stat = 1;
+	s->has_kernel_stat = 2;
 	s->kernel_after.read_sectors = kernel_bytes / 512;
 	return m;
 }

@@ -511,11 +511,14 @@ static void kernel_counts(void **state)
 	struct lb_result *r;
 
 	(void)state;
-	s[0].has_kernel_stat = 1;
+	s[0].has_kernel_stat = 2;
 	s[0].kernel_before = (struct lb_kernel_stat){10, 100, 1000, 10000};
 	s[0].kernel_after = (struct lb_kernel_stat){13, 196, 1004, 10032};
 	s[1].has_kernel_stat = 1;
-	s[1].kernel_before = (struct lb_kernel_stat){10, 100, 1000, 10000}; /* no `after` */
+	s[1].kernel_after = (struct lb_kernel_stat){10, 100, 1000, 10000}; /* one is missing */
+	s[2].has_kernel_stat = 2;
+	s[2].kernel_before = (struct lb_kernel_stat){10, 100, 1000, 10000};
+	s[2].kernel_after = (struct lb_kernel_stat){10, 99, 1000, 10000};
 	r = made_result(m);
 	assert_true(r->luns[0].has_kernel);
 	assert_int_equal(r->luns[0].kernel_ios, 7);

@@ -23,7 +23,8 @@
 
 #include "scratch.h"
 
-#define MIB (1ull << 20)
+#define MIB     (1ull << 20)
+#define EXTENTS 64
 
 /* A directory on a disk's file system; the test is skipped where that has no O_DIRECT. */
 static int make_dir(void **state)
@@ -102,23 +103,23 @@ static void every_block_is_written_and_not_in_memory(void **state)
 {
 	struct lb_scratch *s = *state;
 	int fd = fill(s);
-	struct {
-		struct fiemap map;
-		struct fiemap_extent extents[64];
-	} f = {.map = {.fm_length = FIEMAP_MAX_OFFSET, .fm_extent_count = 64}};
+	struct fiemap *f = calloc(1, sizeof(*f) + EXTENTS * sizeof(struct fiemap_extent));
 	unsigned char resident[9 * MIB / 4096];
 	uint64_t mapped = 0;
 	char *map;
 
-	if (ioctl(fd, FS_IOC_FIEMAP, &f.map) == 0) {
-		for (uint32_t i = 0; i < f.map.fm_mapped_extents; i++) {
-			assert_false(f.extents[i].fe_flags &
+	f->fm_length = FIEMAP_MAX_OFFSET;
+	f->fm_extent_count = EXTENTS;
+	if (ioctl(fd, FS_IOC_FIEMAP, f) == 0) { /* not on every file system */
+		for (uint32_t i = 0; i < f->fm_mapped_extents; i++) {
+			assert_false(f->fm_extents[i].fe_flags &
 				     (FIEMAP_EXTENT_UNWRITTEN | FIEMAP_EXTENT_DELALLOC |
 					     FIEMAP_EXTENT_UNKNOWN));
-			mapped += f.extents[i].fe_length;
+			mapped += f->fm_extents[i].fe_length;
 		}
 		assert_int_equal(mapped, s->size_bytes);
 	}
+	free(f);
 	map = content(fd, s->size_bytes);
 	assert_int_equal(mincore(map, s->size_bytes, resident), 0);
 	for (size_t i = 0; i < sizeof(resident); i++)

@@ -376,13 +376,17 @@ static void print_unanswered(struct text *x)
 	struct lb_table t = {.align = "lll"};
 	char sec[64];
 
-	if (!r->total.late && !r->total.outstanding)
+	bool any = false;
+
+	for (uint32_t i = 0; i < r->n_luns; i++)
+		any |= r->luns[i].fig.lat.max_is_bound;
+	if (!any)
 		return;
 	fprintf(x->out, "\nI/O without an answer when the measured time ended, in no rate\n");
 	for (uint32_t i = 0; i < r->n_luns; i++) {
 		const struct lb_figures *f = &r->luns[i].fig;
 
-		if (!f->late && !f->outstanding)
+		if (!f->lat.max_is_bound)
 			continue;
 		lb_table_add(&t, "%s", x->labels[i]);
 		if (f->outstanding)

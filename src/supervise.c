@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "control.h"
+#include "progress.h"
 #include "run.h"
 #include "units.h"
 
@@ -28,6 +29,8 @@ struct supervisor {
 	struct lb_control control;
 	bool has_control;
 	uint64_t over_ns; /* when control had nothing more to wait for; 0: not yet */
+	struct lb_progress progress;
+	uint64_t tick_ns; /* when the live line is due next */
 	pid_t child;
 	int child_fd, signal_fd;
 	/* while targets are opened: what was seen last, and since when */
@@ -194,12 +197,22 @@ static int watch(struct supervisor *s)
 	bool over = false;
 	int ret = 0;
 
+	s->tick_ns = lb_now_ns() + LB_NSEC_PER_SEC;
 	while (!over && ret == 0) {
-		uint64_t next = look(s, lb_now_ns(), &over);
+		uint64_t now = lb_now_ns(), next = look(s, now, &over);
 
-		if (!over)
-			ret = wait_for_news(s, next);
+		if (over)
+			break;
+		if (now >= s->tick_ns) {
+			lb_progress_tick(&s->progress, s->cfg, s->board, now);
+			s->tick_ns += LB_NSEC_PER_SEC;
+			if (s->tick_ns <= now) /* stopped, or held up: no need to catch up */
+				s->tick_ns = now + LB_NSEC_PER_SEC;
+		}
+		ret = wait_for_news(s, s->progress.is_on && s->tick_ns < next ? s->tick_ns : next);
 	}
+	lb_progress_clear(&s->progress);
+	lb_progress_done(&s->progress);
 	s->outcome->timed_out = s->has_control && s->control.timed_out;
 	s->outcome->stalled = s->has_control && s->control.stalled;
 	part(s, ret == 1 && !s->outcome->signal);
@@ -223,6 +236,7 @@ int lb_supervise(const struct lb_config *cfg, struct lb_shm *shm, struct lb_boar
 	int ret;
 
 	*outcome = (struct lb_outcome){0};
+	lb_progress_init(&s.progress, cfg->progress, STDERR_FILENO);
 	heeded_signals(&heeded);
 	sigprocmask(SIG_BLOCK, &heeded, &before);
 	s.signal_fd = signalfd(-1, &heeded, SFD_CLOEXEC | SFD_NONBLOCK);

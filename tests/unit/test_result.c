@@ -174,6 +174,7 @@ static void late_and_shorter_than_max(void **state)
 	cell->late_max_ns = 2 * MS;
 	r = made_result(m);
 	assert_int_equal(r->total.lat.max_ns.v, 7 * MS);
+	assert_false(r->total.lat.max_is_bound);
 	made_done(m);
 }
 

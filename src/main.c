@@ -122,7 +122,10 @@ static int run(struct run *r, int argc, char **argv)
 			lb_config_print_help(stdout, &r->cfg);
 		else
 			printf("lunbench %s\n", LB_VERSION);
-		return fflush(stdout) || ferror(stdout) ? LB_ST_OUTPUT : LB_OK;
+		if (!fflush(stdout) && !ferror(stdout))
+			return LB_OK;
+		complain("cannot write to the standard output");
+		return LB_ST_OUTPUT;
 	}
 	if (lb_config_check(&r->cfg, &err))
 		return complain_of(&err);

@@ -173,7 +173,7 @@ void lb_opt_print_completion(FILE *out, const struct lb_opt_set *sets, size_t n_
 	      "\n"
 	      "\tCOMPREPLY=()\n"
 	      "\tif [[ $cur == = ]]; then\n"
-	      "\t\tprev+==\n"
+	      "\t\tprev+='='\n"
 	      "\t\tcur=\n"
 	      "\telif [[ $prev == = ]]; then\n"
 	      "\t\tprev=${COMP_WORDS[COMP_CWORD - 2]}=\n"

@@ -228,6 +228,38 @@ def _():
         eq((r.status, r.err), (2, f'lunbench: --time: "1,5" is no duration: {TIME}\n'), "status and stderr")
 
 
+# A01, A04: what is taken, as the result file tells it
+
+SIZES = {"16k": 16384, "16K": 16384, "16KiB": 16384, "16kb": 16384, "16KB": 16384, "16384": 16384, "0.5M": 524288, "512": 512,
+         "1m": 1 << 20}
+
+
+@test("a size is the same bytes however it is written, and powers of 1024")
+def _():
+    for text, size in SIZES.items():
+        doc = lunbench("--size", text, "--engine", "null", "--qd", "1", "--time", "1ms", "--scratch", "1x1M", "--json", "-").json
+        eq(doc["plan"]["phases"][0]["streams"][0]["size_bytes"], size, f"size_bytes of {text}")
+        eq(doc["total"]["bytes"], doc["total"]["xfers"] * size, f"bytes with {text}")
+        eq(doc["options"]["size"], {"value": text, "source": "command line"}, "the option's echo")
+
+
+@test("a time too short for one transfer gives nulls and status 1")
+def _():
+    r = lunbench("--time", "0.0001", "--engine", "null", "--null-latency", "5ms", "--scratch", "1x1M", "--json", "-").expect(1)
+    eq((r.json["window_s"], r.json["total"]["xfers"]), (0.0001, 0), "window and xfers")
+    for key in ("min_ns", "mean_ns", "p50_ns", "p99_ns"):
+        eq(r.json["total"]["latency"][key], None, key)
+
+
+@test("without --time and --count the result says 30s, the default; with --count nothing")
+def _():
+    quick = ["--engine", "null", "--null-latency", "1ms", "--qd", "1", "--scratch", "1x1M", "--json", "-"]
+    doc = lunbench(*quick).expect((0, 1)).json
+    eq((doc["options"]["time"], doc["window_s"]), ({"value": "30s", "source": "default"}, 30.0), "time")
+    doc = lunbench(*quick, "--count", "7").expect((0, 1)).json
+    eq((doc["options"]["time"]["value"], doc["total"]["xfers"]), (None, 7), "time and xfers")
+
+
 @test("the page of --help is as it was")
 def _():
     golden = GOLDEN / "help.txt"

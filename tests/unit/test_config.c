@@ -441,7 +441,10 @@ static void engines_are_listed_as_they_are_numbered(void **state)
 	for (int i = 0; i < (int)COUNT(names); i++) {
 		assert_int_equal(TAKE("a", "--engine", names[i]), 0);
 		assert_int_equal(cfg.engine, i);
+		if (i)
+			assert_string_equal(lb_engines[i - 1]->name, names[i]);
 	}
+	assert_null(lb_engines[COUNT(names) - 1]);
 	REFUSED("--engine: \"posix\" is not known: use auto, io_uring, libaio, sync, null", "a",
 		"--engine=posix");
 }

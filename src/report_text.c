@@ -28,14 +28,22 @@ static void print_table(struct text *x, struct lb_table *t)
 	lb_table_done(t);
 }
 
-/* Decimals so that V shows three digits; at least BASE of them, at most 9. */
-static int decimals_for(double v, int base)
+/* Decimals so that V is at least STEPS of its last digit (100: shows three digits). */
+static int decimals_of(double v, double steps)
 {
-	int d = base;
+	int d = 0;
 
-	for (double scale = base ? 10 : 1; d < 9 && v > 0 && v * scale < 99.95; d++)
+	for (double scale = 1; d < 9 && v > 0 && v * scale < 0.9995 * steps; d++)
 		scale *= 10;
 	return d;
+}
+
+/* Three digits, but no fewer than BASE decimals. */
+static int decimals_for(double v, int base)
+{
+	int d = decimals_of(v, 100);
+
+	return d > base ? d : base;
 }
 
 static void add_figure(struct lb_table *t, struct lb_fig_f64 f, double unit, int base)
@@ -167,8 +175,8 @@ static void print_window(struct text *x)
 		fprintf(x->out, " from %s UTC", buf);
 	if (r->host[0])
 		fprintf(x->out, " on %s", lb_printable(host, sizeof(host), r->host));
-	fprintf(x->out, ", after %s s of warm-up; KB is 1024 bytes\n",
-		seconds_text(buf, sizeof(buf), r->warmup_ns));
+	fprintf(x->out, ", after %.3f s of warm-up; KB is 1024 bytes\n",
+		(double)r->warmup_ns / 1e9);
 }
 
 /* ---- figures ---- */
@@ -281,7 +289,10 @@ static struct lat_unit lat_unit_choose(const struct lb_result *r)
 		if (v && v < least)
 			least = v;
 	}
-	unit.decimals = least == UINT64_MAX ? 0 : decimals_for((double)least / unit.ns, 0);
+	/* three digits of what is typical, two of the least */
+	unit.decimals = decimals_of((double)typical.v / unit.ns, 100);
+	if (least != UINT64_MAX && unit.decimals < decimals_of((double)least / unit.ns, 10))
+		unit.decimals = decimals_of((double)least / unit.ns, 10);
 	if (unit.decimals > unit.decimals_max)
 		unit.decimals = unit.decimals_max;
 	return unit;
@@ -370,36 +381,38 @@ static void print_errors(struct text *x)
 	print_table(x, &t);
 }
 
+/* The last I/Os of any run come late: they are told of where they took longer than all xfers. */
+static bool is_unanswered(const struct lb_figures *f)
+{
+	return f->outstanding || f->lat.max_is_bound;
+}
+
 static void print_unanswered(struct text *x)
 {
 	const struct lb_result *r = x->r;
 	struct lb_table t = {.align = "lll"};
-	char sec[64];
+	char age[32];
 
-	bool any = false;
-
-	for (uint32_t i = 0; i < r->n_luns; i++)
-		any |= r->luns[i].fig.lat.max_is_bound;
-	if (!any)
-		return;
-	fprintf(x->out, "\nI/O without an answer when the measured time ended, in no rate\n");
 	for (uint32_t i = 0; i < r->n_luns; i++) {
 		const struct lb_figures *f = &r->luns[i].fig;
 
-		if (!f->lat.max_is_bound)
+		if (!is_unanswered(f))
 			continue;
 		lb_table_add(&t, "%s", x->labels[i]);
 		if (f->outstanding)
-			lb_table_add(&t, "%" PRIu64 " STILL OUT, oldest %s s", f->outstanding,
-				seconds_text(sec, sizeof(sec), f->outstanding_max_age_ns));
+			lb_table_add(&t, "%" PRIu64 " STILL OUT, oldest %s", f->outstanding,
+				lb_format_latency(age, sizeof(age), f->outstanding_max_age_ns));
 		else
 			lb_table_add(&t, "none still out");
 		if (f->late)
-			lb_table_add(&t, "%" PRIu64 " came late, longest %s s", f->late,
-				seconds_text(sec, sizeof(sec), f->late_max_ns));
+			lb_table_add(&t, "%" PRIu64 " came late, longest %s", f->late,
+				lb_format_latency(age, sizeof(age), f->late_max_ns));
 		else
 			lb_table_add(&t, "%s", "");
 	}
+	if (t.n)
+		fprintf(x->out,
+			"\nI/O without an answer when the measured time ended, in no rate\n");
 	print_table(x, &t);
 }
 

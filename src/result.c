@@ -71,15 +71,15 @@ static void latency_make(
 		}
 	}
 	/*
-	 * A 40 s I/O must not vanish from a 30 s run. Of what always is in flight at the end of a run
-	 * at full depth, only I/O that took longer than any in the window says something.
+	 * A 40 s I/O must not vanish from a 30 s run. But the last qd I/Os of any run come late:
+	 * that matters where they took longer than every xfer.
 	 */
 	lat->max_is_bound = f->outstanding || f->late_max_ns > max;
 	if (max < f->late_max_ns)
 		max = f->late_max_ns;
 	if (max < f->outstanding_max_age_ns)
 		max = f->outstanding_max_age_ns;
-	if (t->xfers || lat->max_is_bound)
+	if (t->xfers || f->late || f->outstanding)
 		lat->max_ns = figure(max);
 }
 
@@ -329,8 +329,7 @@ static void refused_make(struct lb_result *r, const struct lb_board *b, const st
 	if (o->no_answer[0]) {
 		if (r->status != LB_ST_USAGE)
 			r->status = LB_ST_UNAVAILABLE;
-		snprintf(r->error, sizeof(r->error), "%s: no answer: its opening does not return",
-			o->no_answer);
+		snprintf(r->error, sizeof(r->error), "%s", o->no_answer);
 	} else if (!r->error[0] && first) {
 		snprintf(r->error, sizeof(r->error), "%u of %u targets refused; %s: %s", n,
 			b->n_luns, first->name, first->why);

@@ -35,7 +35,7 @@ struct lb_latency {
 	struct lb_fig_u64 min_ns, mean_ns, max_ns;
 	struct lb_fig_u64 pct_ns[LB_PCTS];
 	bool pct_over[LB_PCTS];
-	bool max_is_bound; /* late or outstanding I/O: the true maximum is at least max_ns */
+	bool max_is_bound; /* max_ns is of late or outstanding I/O, and the truth at or above it */
 };
 
 /* Of one LUN, or of all together. */
@@ -109,7 +109,7 @@ struct lb_outcome {
 	int child_status;
 	uint64_t end_ns; /* when the result is made: ages are measured to here */
 	uint64_t realtime_minus_monotonic_ns;
-	char no_answer[256]; /* a target whose opening did not return; or "" */
+	char no_answer[256]; /* says which target's opening did not return; or "" */
 };
 
 /*

@@ -85,8 +85,13 @@ def check_figures(doc, fig):
         else:
             assert lat[key] == max(min(high - 1, lat["max_ns"]), lat["min_ns"]), key
     assert (lat["min_ns"] is None) == (n == 0)
-    assert lat["max_is_lower_bound"] == bool(fig["late"] or fig["outstanding"]) \
-        or doc["window_s"] is None
+    if doc["window_s"] is None:
+        assert lat["max_ns"] is None and not lat["max_is_lower_bound"]
+    elif lat["max_is_lower_bound"]:
+        assert lat["max_ns"] >= max(fig["late_max_ns"] or 0, fig["outstanding_max_age_ns"] or 0)
+        assert fig["late"] or fig["outstanding"]
+    else:
+        assert not fig["outstanding"]
     if doc["window_s"] is None:
         assert fig["xfer_per_s"] is None and fig["bytes_per_s"] is None
     else:

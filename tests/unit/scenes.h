@@ -96,6 +96,8 @@ static inline struct made *scene_one(void)
 	m->board.luns[0].size_bytes = 500107862016;
 	m->board.luns[0].vendor[0] = m->board.luns[0].model[0] = '\0';
 	scene_load(m, 0, 123456, 80000);
+	lb_board_cell(&m->board, 0, LB_READ)->late = 1; /* as in every run */
+	lb_board_cell(&m->board, 0, LB_READ)->late_max_ns = 90000;
 	scene_usage(m, 0.11, 0.49);
 	return m;
 }
@@ -307,7 +309,8 @@ static inline struct made *scene_no_answer(void)
 {
 	struct made *m = scene_unplanned(LB_STAGE_OPENING);
 
-	snprintf(m->outcome.no_answer, sizeof(m->outcome.no_answer), "/dev/mapper/mpath1");
+	snprintf(m->outcome.no_answer, sizeof(m->outcome.no_answer),
+		"/dev/mapper/mpath1: no answer for 5 s");
 	return m;
 }
 

@@ -116,12 +116,13 @@ static void take_watch(struct lb_progress_view *v, const struct lb_lun_watch *wa
 static void take_rates(
 	struct lb_progress *p, struct lb_progress_view *v, const struct sums *now, uint64_t now_ns)
 {
-	double s = (double)(now_ns - p->at_ns) / (double)LB_NSEC_PER_SEC;
 	struct lb_hist delta;
+	double s;
 
 	v->xfers = now->xfers;
-	if (p->at_ns && now_ns > p->at_ns) {
+	if (now_ns > p->at_ns) {
 		v->has_rate = true;
+		s = (double)(now_ns - p->at_ns) / (double)LB_NSEC_PER_SEC;
 		v->xfer_per_s = (double)(now->xfers - p->xfers) / s;
 		v->bytes_per_s = (double)(now->bytes - p->bytes) / s;
 		for (uint32_t i = 0; i < LB_HIST_BUCKETS; i++)
@@ -200,6 +201,8 @@ void lb_progress_look(struct lb_progress *p, struct lb_progress_view *v,
 		p->hist_seen = malloc(plan->n_hists);
 	if (!p->watch || !p->hist_seen)
 		return;
+	if (!p->at_ns) /* the first is compared with the start */
+		p->at_ns = atomic_load(&board->window.start_ns);
 	take_stage(v, board, now_ns);
 	add_lanes(&sums, p, board);
 	take_rates(p, v, &sums, now_ns);

@@ -151,7 +151,7 @@ static void differences_of_a_second(void **state)
 	lb_progress_look(&p, &v, &m->cfg, &m->board, now_ns);
 	assert_int_equal(v.stage, LB_PROGRESS_MEASURING);
 	assert_int_equal(v.left_ns, 8 * SEC);
-	assert_false(v.has_rate); /* nothing to compare with yet */
+	assert_near(v.xfer_per_s, 1600.0); /* 4000 since the start, 2.5 s ago */
 	assert_int_equal(v.n_silent, 0);
 
 	made_xfers(m, 1, 98, 2 * MS);
@@ -334,7 +334,8 @@ static void lines_on_a_pipe(void **state)
 	assert_int_equal(pipe(fds), 0);
 	lb_progress_init(&p, LB_PROGRESS_ALWAYS, fds[1]);
 	lb_progress_tick(&p, &m->cfg, &m->board, MADE_OPEN_NS);
-	assert_string_equal(got(fds[0], buf, sizeof(buf)), "10s left\n");
+	assert_string_equal(got(fds[0], buf, sizeof(buf)),
+		"10s left  8000 xfer/sec  128000 KB/sec  p99 1.01ms\n");
 	lb_progress_done(&p); /* adds nothing */
 	close(fds[1]);
 	assert_string_equal(got(fds[0], buf, sizeof(buf)), "");
@@ -375,7 +376,8 @@ static void one_line_on_a_terminal(void **state)
 	lb_progress_init(&p, LB_PROGRESS_AUTO, slave);
 	assert_true(p.is_on);
 	lb_progress_tick(&p, &m->cfg, &m->board, MADE_OPEN_NS);
-	assert_string_equal(got(master, buf, sizeof(buf)), "\r10s left");
+	assert_string_equal(
+		got(master, buf, sizeof(buf)), "\r10s left  8000 xfer/sec  128000 KB/sec ");
 	made_xfers(m, 0, 4000, MS);
 	lb_progress_tick(&p, &m->cfg, &m->board, MADE_OPEN_NS + SEC);
 	assert_string_equal(

@@ -26,7 +26,9 @@ struct run {
 
 static void complain(const char *text)
 {
-	fprintf(stderr, "lunbench: %s\n", text);
+	char shown[4096];
+
+	fprintf(stderr, "lunbench: %s\n", lb_printable(shown, sizeof(shown), text));
 }
 
 static int complain_of(const struct lb_err *err)

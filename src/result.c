@@ -264,6 +264,9 @@ static void luns_make(
 	figures_make(&r->total, w->total, s);
 }
 
+#define CPU_SPAN_NS 100e6 /* the kernel accounts by ticks: of less than this nothing can be said   \
+			   */
+
 static double timeval_us(const struct timeval *from, const struct timeval *to)
 {
 	return (double)(to->tv_sec - from->tv_sec) * 1e6 + (double)(to->tv_usec - from->tv_usec);
@@ -271,7 +274,11 @@ static double timeval_us(const struct timeval *from, const struct timeval *to)
 
 static void cpu_make(struct lb_result *r, const struct lb_board *b)
 {
-	double window_ns = r->plan->is_virtual ? 0 : (double)r->window_ns.v;
+	bool has = !r->plan->is_virtual && atomic_load(&b->has_usage) == 2;
+	/* the clocks are read a little after the edges: what was used in that time, taken as even
+	 */
+	double span_ns = has ? (double)(b->usage_close_ns - b->usage_open_ns) : 0;
+	double share = has ? (double)r->window_ns.v / span_ns : 0;
 	double user_us, sys_us;
 	uint64_t submit_ns = 0, submit_calls = 0;
 
@@ -282,18 +289,18 @@ static void cpu_make(struct lb_result *r, const struct lb_board *b)
 		submit_ns += w->engine.submit_ns;
 		submit_calls += w->engine.submit_calls;
 		if (w->cpu_open_ns && w->cpu_close_ns > w->cpu_open_ns)
-			busy = ratio((double)(w->cpu_close_ns - w->cpu_open_ns), window_ns);
+			busy = ratio((double)(w->cpu_close_ns - w->cpu_open_ns), has ? span_ns : 0);
 		if (busy.has && busy.v > r->busiest_worker.v)
 			r->busiest_worker = busy;
 	}
 	r->submit_mean_ns = ratio((double)submit_ns, (double)submit_calls);
-	if (atomic_load(&b->has_usage) < 2)
+	if (!has)
 		return;
 	user_us = timeval_us(&b->usage_open.ru_utime, &b->usage_close.ru_utime);
 	sys_us = timeval_us(&b->usage_open.ru_stime, &b->usage_close.ru_stime);
-	r->cpu_user_us_per_xfer = ratio(user_us, (double)r->total.xfers);
-	r->cpu_sys_us_per_xfer = ratio(sys_us, (double)r->total.xfers);
-	r->process_cpus = ratio((user_us + sys_us) * 1e3, window_ns);
+	r->cpu_user_us_per_xfer = ratio(user_us * share, (double)r->total.xfers);
+	r->cpu_sys_us_per_xfer = ratio(sys_us * share, (double)r->total.xfers);
+	r->process_cpus = ratio((user_us + sys_us) * 1e3, span_ns);
 }
 
 static void death_words(char *buf, size_t n, int status)

@@ -297,6 +297,7 @@ static void note_usage(struct crew *crew, bool at_close)
 	struct lb_board *b = crew->board;
 
 	getrusage(RUSAGE_SELF, at_close ? &b->usage_close : &b->usage_open);
+	*(at_close ? &b->usage_close_ns : &b->usage_open_ns) = lb_now_ns();
 	for (uint32_t i = 0; i < b->plan->n_workers; i++) {
 		struct lb_worker_state *ws = &b->workers[i];
 		struct timespec ts = {0};

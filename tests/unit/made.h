@@ -86,6 +86,8 @@ static inline void made_board(struct made *m)
 	b->window.start_ns = MADE_OPEN_NS - SEC / 2;
 	b->window.open_ns = MADE_OPEN_NS;
 	b->window.close_ns = MADE_OPEN_NS + 10 * SEC;
+	b->usage_open_ns = b->window.open_ns;
+	b->usage_close_ns = b->window.close_ns;
 	m->outcome.end_ns = MADE_OPEN_NS + 12 * SEC;
 	m->outcome.realtime_minus_monotonic_ns = 1700000000 * SEC - MADE_OPEN_NS;
 }

@@ -34,6 +34,8 @@ static inline void scene_usage(struct made *m, double user_s, double sys_s)
 	struct lb_board *b = &m->board;
 
 	b->has_usage = 2;
+	b->usage_open_ns = b->window.open_ns;
+	b->usage_close_ns = b->window.close_ns;
 	b->usage_close.ru_utime.tv_sec = (time_t)user_s;
 	b->usage_close.ru_utime.tv_usec = (suseconds_t)((user_s - (double)(time_t)user_s) * 1e6);
 	b->usage_close.ru_stime.tv_sec = (time_t)sys_s;

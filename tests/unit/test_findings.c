@@ -178,6 +178,7 @@ static void host_bound(void **state)
 	struct made *m = good(1);
 
 	(void)state;
+	m->board.has_usage = 2;
 	m->board.workers[0].cpu_open_ns = SEC;
 	m->board.workers[0].cpu_close_ns = SEC + 9600 * MS;
 	expect(m, "host-bound", -1,

@@ -477,8 +477,8 @@ static void virtual_run(void **state)
 	assert_int_equal(r->start_realtime_ns, 0);
 	assert_int_equal(r->warmup_ns, 0);
 	assert_int_equal(r->total.outstanding_max_age_ns, 6 * SEC);
-	assert_near(r->cpu_user_us_per_xfer.v, 2.0);
-	assert_false(r->process_cpus.has); /* its clock is not the CPUs' */
+	assert_false(r->cpu_user_us_per_xfer.has); /* its clock is not the CPUs' */
+	assert_false(r->process_cpus.has);
 	assert_false(r->busiest_worker.has);
 	made_done(m);
 }

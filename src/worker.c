@@ -22,6 +22,7 @@ static bool is_all_zero(const void *buf, size_t len)
 	for (size_t i = 0; i < len / 8; i += 64) {
 		uint64_t any = 0;
 
+#pragma GCC unroll 64
 		for (size_t k = 0; k < 64; k++)
 			any |= p[i + k];
 		if (any)
@@ -301,6 +302,7 @@ static inline bool is_inside(const struct lb_worker *w, uint64_t t)
 
 static inline void stamp(struct lb_io **batch, uint32_t n, uint64_t t)
 {
+#pragma GCC unroll 8
 	for (uint32_t i = 0; i < n; i++)
 		batch[i]->issue_ns = t;
 }

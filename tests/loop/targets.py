@@ -174,7 +174,8 @@ def _():
         with loop(whole.backing, limit="4M") as low, loop(whole.backing, offset="4M") as high:
             says(refused(2, whole, high), high, twins(whole, high))
             says(refused(2, low, whole.backing), whole.backing, twins(low, whole.backing))
-            eq(len(measured(low, high)["luns"]), 2, "LUNs measured")
+            for luns in ((low, high), (high, low)):
+                eq(len(measured(*luns)["luns"]), 2, "LUNs measured")
     with zram("8M") as disk, loop(disk) as over:
         says(refused(2, disk, over), over, f"the same storage as {disk}, by a loop device: give one of them")
 
@@ -186,6 +187,20 @@ def _():
             rows = measured(*luns)["luns"]
             eq([(x["name"], x["kernel_name"], x["size_bytes"]) for x in rows],
                [(str(x), x.name, x.size_bytes) for x in luns], "rows")
+
+
+@test("what sysfs tells of a loop and of a zram, and whether they have NOWAIT, is in their rows")
+def _():
+    with loop_of("8M", sector=4096) as lun, zram("8M") as disk:
+        for row, dev, nowait in zip(measured(lun, disk)["luns"], (lun, disk), (True, False)):
+            eq((row["kind"], row["kernel_name"], row["size_bytes"]), ("block", dev.name, dev.size_bytes), "identity")
+            for key in ("logical_block", "physical_block"):
+                eq(row[f"{key}_bytes"], int(dev.attr(f"queue/{key}_size")), key)
+            eq(row["max_io_bytes"], int(dev.attr("queue/max_sectors_kb")) * 1024, "max_io_bytes")
+            eq(row["rotational"], dev.attr("queue/rotational") == "1", "rotational")
+            eq((row["vendor"], row["product"], row["serial"], row["queue_depth"]), (None,) * 4, "what is not told")
+            eq(row["nowait"], nowait, f"NOWAIT of {dev}")
+        eq(measured(lun)["luns"][0]["nr_requests"], int(lun.attr("queue/nr_requests")), "nr_requests")
 
 
 # ---- files, and what memory holds

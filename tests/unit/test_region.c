@@ -125,7 +125,9 @@ static void what_does_not_fit_names_both_sizes(void **state)
 		"its size is 8M, --region starts at 18446744073709551615");
 	fails(8 * MIB, 512, ppm(0, 100000), MIB,
 		"its size is 8M, --region leaves 838860 of it, --size 1M does not fit");
-	/* the start, rounded up, is the end */
+	/* the start, rounded up, is past the end, or is the end */
+	fails(8 * MIB, 4096, bytes(4097, 8191), 512 * 8,
+		"its size is 8M, --region leaves 0 of it, --size 4k does not fit");
 	fails(8 * MIB, 4096, bytes(8 * MIB - 1, 8 * MIB), 4 * K,
 		"its size is 8M, --region leaves 0 of it, --size 4k does not fit");
 }

@@ -57,6 +57,7 @@ static int create(const struct lb_scratch *s)
 	if (fd < 0 && err.status == LB_ST_USAGE)
 		skip();
 	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_GETFL) & O_DIRECT, O_DIRECT);
 	return fd;
 }
 

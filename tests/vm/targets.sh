@@ -21,7 +21,7 @@ dmsetup create mpatha1 -u part1-mpath-3600 --table "0 2048 linear /dev/mapper/mp
 dmsetup create lun2 --table "0 $(blockdev --getsz /dev/nulla) linear /dev/nulla 0" || die "no second map"
 mknod /dev/ghost b 8 240
 
-lunbench() { ./lunbench --size 4k --qd 4 --count 100 --time 20s --json - "$@"; }
+lunbench() { ./lunbench --size 4k --qd 4 --time 0.5s --json - "$@"; }
 
 run disk lunbench /dev/sda
 run partition lunbench /dev/sda1

@@ -78,10 +78,10 @@ struct lb_board {
 	struct lb_lun_state *lun_states; /* by position in plan->luns */
 
 	struct lb_window window;
-	struct rusage usage_open, usage_close; /* of the child at the window's edges, */
+	struct rusage usage_open, usage_close;  /* of the child at the window's edges, */
 	uint64_t usage_open_ns, usage_close_ns; /* as near to them as it was awake */
-	_Atomic uint32_t has_usage;            /* 1: open, 2: both */
-	uint64_t virtual_end_ns;               /* a virtual run: when it ended */
+	_Atomic uint32_t has_usage;             /* 1: open, 2: both */
+	uint64_t virtual_end_ns;                /* a virtual run: when it ended */
 
 	int kick_fd; /* eventfd, child to parent: something on the board has changed */
 	int edge_fd; /* eventfd, parent to child: the window's edges have changed */

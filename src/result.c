@@ -264,8 +264,9 @@ static void luns_make(
 	figures_make(&r->total, w->total, s);
 }
 
-#define CPU_SPAN_NS 100e6 /* the kernel accounts by ticks: of less than this nothing can be said   \
-			   */
+#define CPU_SPAN_NS                                                                                \
+	100e6 /* the kernel accounts by ticks: of less than this nothing can be said               \
+	       */
 
 static double timeval_us(const struct timeval *from, const struct timeval *to)
 {

@@ -15,13 +15,14 @@ LEAVES = {"err.h", "units.h", "clock.h", "rng.h", "hist.h"}
 MAY_INCLUDE = {
     "engines/*.[ch]": {"engine.h", "opt.h", "err.h", "clock.h"},
     **{f"src/{leaf[:-2]}.[ch]": LEAVES for leaf in sorted(LEAVES)},
-    "src/report_*.[ch]": {"result.h", "units.h", "err.h", "hist.h", "report.h", "report_*.h", "json_out.h"},
+    "src/report_*.[ch]": {"result.h", "units.h", "err.h", "hist.h", "clock.h", "report.h", "report_*.h", "json_out.h", "table.h"},
 }
 # null is made of several files, and draws its latencies by chance
 ALSO = {"engines/null*.[ch]": {"null_*.h", "rng.h", "units.h"}}
 JSON_C = ["src/report_json*.c", "src/profile.c", "src/json_*.c"]  # who may include json-c
 EXITS = {"src/main.c": "exit|_exit|_Exit|quick_exit|abort", "src/run.c": "_exit", "src/supervise.c": "_exit"}
-STDERR = ["src/main.c", "src/err.c", "src/progress.c"]  # who may write there
+# who may write there; supervise.c tells the live line where it goes
+STDERR = ["src/main.c", "src/err.c", "src/progress.c", "src/supervise.c"]
 
 
 def code(path):

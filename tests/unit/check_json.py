@@ -157,7 +157,7 @@ def main():
                 if os.environ.get("LB_GOLDEN_UPDATE"):
                     pathlib.Path(golden_path).write_text(text)
                 assert text == pathlib.Path(golden_path).read_text(), "differs from golden"
-            print(f"ok {path.stem}")
+            print(f"ok {len(docs)} - {path.stem}")
     four = docs["four"]
     must_fail(validator, four, "a key too many", lambda d: d.update(x=1))
     must_fail(validator, four, "a key missing", lambda d: d["luns"][0].pop("late"))
@@ -178,6 +178,8 @@ def main():
         "at_s": -0.25}
     assert docs["errors"]["luns"][2]["first_error"]["moved_bytes"] == 1536
     assert docs["extremes"]["total"]["histogram_ns"][-1] == [2**41, None, 1]
+    print(f"ok {len(docs) + 1} - the schema refuses what is wrong, and the documents say what the runs were")
+    print(f"1..{len(docs) + 1}")
 
 
 main()

@@ -307,11 +307,10 @@ static inline void stamp(struct lb_io **batch, uint32_t n, uint64_t t)
 		batch[i]->issue_ns = t;
 }
 
-/* Those of the parked whose time has come, at most LB_BATCH of them: put into BATCH to be issued.
- */
-static uint32_t take_parked(struct lb_worker *w, struct lb_io **batch, uint64_t t)
+/* Those of the parked whose time has come join the N of BATCH, as far as there is room. */
+static uint32_t take_parked(struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t)
 {
-	uint32_t n = 0, left = 0;
+	uint32_t left = 0;
 
 	w->parked_ns = LB_NEVER;
 	for (uint32_t i = 0; i < w->n_parked; i++) {
@@ -333,8 +332,8 @@ static uint32_t take_parked(struct lb_worker *w, struct lb_io **batch, uint64_t 
 
 /*
  * What is done by the clock and not by completions: parked I/O, and control on a virtual clock. N
- * of BATCH are about to be issued; where there are none, parked ones may be put there. Returns how
- * many there are then, and in *WAIT_NS how long the exchange may wait.
+ * of BATCH are about to be issued; parked ones may join them. Returns how many there are then, and
+ * in *WAIT_NS how long the exchange may wait.
  */
 static __attribute__((noinline)) uint32_t run_timers(
 	struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t *wait_ns)
@@ -349,8 +348,8 @@ static __attribute__((noinline)) uint32_t run_timers(
 	close = lb_window_end(&w->board->window);
 	if (t >= close)
 		see_close(w);
-	else if (t >= w->parked_ns && !n)
-		n = take_parked(w, batch, t);
+	else if (t >= w->parked_ns)
+		n = take_parked(w, batch, n, t);
 	w->wake_ns = w->parked_ns < w->control_ns ? w->parked_ns : w->control_ns;
 	if (w->n_parked && close < w->wake_ns)
 		w->wake_ns = close;
@@ -372,6 +371,9 @@ static int round_trip(
 		*n = run_timers(w, batch, *n, &wait);
 		if (!w->n_left)
 			return 0;
+		/* a device that is never short of completions must leave room for what is parked */
+		if (w->n_parked && max > LB_BATCH / 2)
+			max = LB_BATCH / 2;
 	}
 	stamp(batch, *n, now_ns(w));
 	got = w->ops->exchange(w->engine, batch, *n, min, max, wait);

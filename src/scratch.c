@@ -163,6 +163,8 @@ int lb_scratch_seal(int fd, struct lb_err *err)
 	sealed = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 	errnum = errno;
 	close(fd);
+	if (sealed >= 0)
+		fcntl(sealed, F_SETFL, O_DIRECT | O_NOATIME);
 	return sealed >= 0
 		       ? sealed
 		       : lb_fail(err, LB_ST_UNAVAILABLE, errnum,

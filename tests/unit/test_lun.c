@@ -140,7 +140,8 @@ static void a_file_stands_in(void **state)
 	assert_int_equal(lun->physical_block, lun->logical_block);
 	assert_string_equal(lun->kernel_name, "");
 	assert_int_equal(lun->rotational, LB_LUN_UNKNOWN);
-	assert_int_equal(fcntl(lun->fd, F_GETFL) & (O_ACCMODE | O_DIRECT), O_RDONLY | O_DIRECT);
+	assert_int_equal(fcntl(lun->fd, F_GETFL) & (O_ACCMODE | O_DIRECT | O_NOATIME),
+		O_RDONLY | O_DIRECT | O_NOATIME);
 	assert_int_equal(fcntl(lun->fd, F_GETFD), FD_CLOEXEC);
 	assert_int_equal(b->at, 0);
 	assert_int_equal(b->filled, 0);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +138,12 @@ static int set_up(struct lb_worker *w, const struct lb_config *cfg, struct lb_er
 	} else if (CPU_COUNT(&cfg->cpus)) {
 		pthread_setaffinity_np(pthread_self(), sizeof(cfg->cpus), &cfg->cpus);
 	}
+	/*
+	 * A table of descriptors of its own: in a shared one each call counts the open file up and
+	 * down again, a counter that all threads on a LUN contend for.
+	 */
+	if (w->ops->caps & LB_CAP_DEPTH_ONE)
+		unshare(CLONE_FILES);
 	atomic_store(&w->state->tid, gettid());
 	if (make_lanes(w))
 		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");

@@ -93,7 +93,7 @@ static void open_files(struct job *j, char **names)
 	for (unsigned i = 0; i < j->n_files; i++) {
 		struct stat st;
 
-		j->fds[i] = open(names[i], O_RDONLY | O_DIRECT);
+		j->fds[i] = open(names[i], O_RDONLY | O_DIRECT | O_NOATIME);
 		if (j->fds[i] < 0 || fstat(j->fds[i], &st))
 			die(names[i], errno);
 		j->n_blocks[i] = (uint64_t)st.st_size / SIZE;

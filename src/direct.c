@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libaio.h>
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 
 #define ALIGN_MIN 512u
 #define ALIGN_MAX 65536u
+
+#define ANSWER_NS 100000000 /* of a LUN that takes NOWAIT; a refusal does not even take that */
 
 static int buffers(struct lb_err *err)
 {
@@ -68,4 +71,57 @@ bool lb_direct_has_nowait(int fd, uint32_t align_bytes)
 
 	free(iov.iov_base);
 	return has;
+}
+
+/* Sends one read for each of LUNS; returns how many were taken. */
+static uint32_t send_looks(
+	io_context_t ctx, struct lb_nowait *luns, uint32_t n, struct iocb *looks, void *buf)
+{
+	uint32_t sent = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct iocb *look = &looks[i];
+		int ret;
+
+		io_prep_pread(look, luns[i].fd, buf, luns[i].align_bytes, 0);
+		look->aio_rw_flags = RWF_NOWAIT;
+		look->data = &luns[i];
+		ret = io_submit(ctx, 1, &look);
+		luns[i].has = ret != -EOPNOTSUPP;
+		sent += ret == 1;
+	}
+	return sent;
+}
+
+/* Takes N answers; returns how many stayed away. */
+static uint32_t take_looks(io_context_t ctx, uint32_t n)
+{
+	struct timespec patience = {.tv_nsec = ANSWER_NS};
+	struct io_event answer;
+
+	while (n && io_getevents(ctx, 1, 1, &answer, &patience) == 1) {
+		struct lb_nowait *lun = answer.data;
+
+		lun->has = (long)answer.res != -EOPNOTSUPP;
+		n--;
+	}
+	return n;
+}
+
+int lb_direct_find_nowait(struct lb_nowait *luns, uint32_t n)
+{
+	io_context_t ctx = NULL;
+	struct iocb *looks = calloc(n + 1, sizeof(*looks));
+	void *buf =
+		aligned_alloc(ALIGN_MAX, ALIGN_MAX); /* nobody looks into it: one does for all */
+	int ret = looks && buf ? io_setup((int)n + 1, &ctx) : -ENOMEM;
+
+	/* what is still out would hold up the end of its context, and needs the buffer */
+	if (ret == 0 && take_looks(ctx, send_looks(ctx, luns, n, looks, buf)))
+		buf = NULL;
+	else if (ret == 0)
+		io_destroy(ctx);
+	free(buf);
+	free(looks);
+	return ret;
 }

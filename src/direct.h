@@ -15,11 +15,22 @@
  */
 int lb_direct_align(int fd, uint32_t *align_bytes, struct lb_err *err);
 
+/* A look at one open LUN (O_DIRECT), and what it showed. */
+struct lb_nowait {
+	int fd;
+	uint32_t align_bytes;
+	bool has;
+};
+
 /*
- * Whether FD (O_DIRECT) takes RWF_NOWAIT, by reading its first ALIGN_BYTES. Devices such as
- * dm-multipath and zram refuse it; then io_uring hands each I/O to kernel threads. May hang where
- * the device does.
+ * Finds which of N LUNs take RWF_NOWAIT, by reading the beginning of each. Devices such as
+ * dm-multipath and zram refuse it; then io_uring hands each I/O to kernel threads. A refusal comes
+ * at once, so of what does not answer for 100 ms it is known too, and nobody waits longer. Negative
+ * errno: the kernel has no libaio for us; nothing was found.
  */
+int lb_direct_find_nowait(struct lb_nowait *luns, uint32_t n);
+
+/* The same of one LUN, without libaio. May hang where the device does. */
 bool lb_direct_has_nowait(int fd, uint32_t align_bytes);
 
 #endif

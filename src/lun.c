@@ -369,6 +369,29 @@ static bool wants_nowait(const struct lb_config *cfg)
 	       (lb_engines[cfg->engine - 1]->caps & LB_CAP_NEEDS_NOWAIT);
 }
 
+static void find_nowait(struct lb_lun *luns, uint32_t n, _Atomic uint32_t *at)
+{
+	struct lb_nowait *looks = calloc(n + 1, sizeof(*looks));
+	uint32_t used = 0;
+	bool found;
+
+	for (uint32_t i = 0; looks && i < n; i++)
+		if (luns[i].fate == LB_FATE_USED)
+			looks[used++] = (struct lb_nowait){
+				.fd = luns[i].fd, .align_bytes = luns[i].logical_block};
+	found = looks && lb_direct_find_nowait(looks, used) == 0;
+	used = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (luns[i].fate != LB_FATE_USED)
+			continue;
+		atomic_store(at, i);
+		luns[i].has_nowait =
+			found ? looks[used++].has
+			      : lb_direct_has_nowait(luns[i].fd, luns[i].logical_block);
+	}
+	free(looks);
+}
+
 int lb_luns_open(struct lb_lun *luns, const struct lb_config *cfg, _Atomic uint32_t *at,
 	_Atomic uint64_t *filled_bytes, struct lb_err *err)
 {
@@ -397,12 +420,8 @@ int lb_luns_open(struct lb_lun *luns, const struct lb_config *cfg, _Atomic uint3
 		atomic_store(at, i);
 		rc = fill_scratch(&luns[i], cfg, filled_bytes, err);
 	}
-	for (i = 0; !rc && i < total && wants_nowait(cfg); i++) {
-		atomic_store(at, i);
-		if (luns[i].fate == LB_FATE_USED)
-			luns[i].has_nowait =
-				lb_direct_has_nowait(luns[i].fd, luns[i].logical_block);
-	}
+	if (!rc && wants_nowait(cfg))
+		find_nowait(luns, total, at);
 	return rc;
 }
 

@@ -30,7 +30,8 @@ struct lb_window {
 	_Atomic uint64_t open_ns;  /* LB_NEVER until decided; always set ahead of its coming */
 	_Atomic uint64_t close_ns; /* LB_NEVER, or the planned end, or the actual one */
 	_Atomic uint32_t
-		closed_early; /* by count or signal: close_ns is no longer the planned one */
+		closed_early;     /* by count or signal: close_ns is no longer the planned one */
+	_Atomic uint32_t stalled; /* closed since no LUN did anything any more */
 };
 
 /* Of one worker: written by it, read by the parent. */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clock.h"
 #include "err.h"
 #include "opt.h"
 
@@ -64,6 +65,12 @@ struct lb_config {
 	size_t n_sets;
 	struct lb_null_opts *null_opts;
 };
+
+/* How long a run by --count alone bears that no LUN does a transfer, for a --drain of DRAIN_NS. */
+static inline uint64_t lb_silence_ns(uint64_t drain_ns)
+{
+	return drain_ns > LB_NSEC_PER_SEC ? drain_ns : LB_NSEC_PER_SEC;
+}
 
 /* The table of options, over struct lb_config. */
 extern const struct lb_opt lb_options[];

@@ -54,17 +54,15 @@ static bool all_ended(const struct lb_board *b)
 	return true;
 }
 
-uint64_t lb_control_last_ns(const struct lb_board *b)
+/* Good transfers so far, in the window or not. */
+static uint64_t sum_done(const struct lb_board *b)
 {
-	uint64_t last = 0;
+	uint64_t n = 0;
 
-	for (size_t i = 0; i < (size_t)b->plan->n_lanes * LB_OPS; i++) {
-		uint64_t t = __atomic_load_n(&b->cells[i].last_ns, __ATOMIC_RELAXED);
-
-		if (t > last)
-			last = t;
-	}
-	return last;
+	for (size_t i = 0; i < (size_t)b->plan->n_lanes * LB_OPS; i++)
+		n += __atomic_load_n(&b->cells[i].xfers, __ATOMIC_RELAXED) +
+		     __atomic_load_n(&b->cells[i].outside, __ATOMIC_RELAXED);
+	return n;
 }
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
@@ -100,17 +98,23 @@ static void starting(struct lb_control *c, uint64_t now)
 	c->state = LB_CTL_MEASURING;
 }
 
-/* A run that ends by count alone would wait for ever for LUNs that have all gone silent. */
-static void look_for_silence(struct lb_control *c, uint64_t now, uint64_t open)
+/*
+ * A run that ends by count alone would wait for ever for LUNs that have all gone silent, or only
+ * fail.
+ */
+static void look_for_silence(struct lb_control *c, uint64_t now)
 {
-	uint64_t last = lb_control_last_ns(c->board);
+	uint64_t done = sum_done(c->board);
 
-	if (last < open)
-		last = open;
-	if (now >= last && now - last >= c->drain_ns) {
-		c->stalled = true;
+	if (done != c->done || !c->done_ns) {
+		c->done = done;
+		c->done_ns = now;
+	}
+	if (now - c->done_ns >= lb_silence_ns(c->drain_ns) &&
+		lb_window_close(&c->board->window, step_time, &now)) {
+		atomic_store(&c->board->window.stalled, 1);
 		c->drain_until_ns = now;
-		lb_window_close(&c->board->window, step_time, &now);
+		c->state = LB_CTL_DRAINING;
 	}
 }
 
@@ -145,9 +149,7 @@ uint64_t lb_control_step(struct lb_control *c, uint64_t now)
 		if (c->drain_until_ns < close)
 			c->drain_until_ns = LB_NEVER;
 	} else if (c->state == LB_CTL_MEASURING && !c->time_ns && now >= open) {
-		look_for_silence(c, now, open);
-		if (c->stalled)
-			c->state = LB_CTL_DRAINING;
+		look_for_silence(c, now);
 	}
 	if (c->state == LB_CTL_DRAINING)
 		draining(c, now);

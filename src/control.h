@@ -22,9 +22,9 @@ struct lb_control {
 
 	enum lb_control_state state;
 	uint64_t drain_until_ns;
-	uint64_t hurry_ns; /* a signal came: the drain's end at the latest; LB_NEVER: none */
-	bool timed_out;    /* ended with I/O in flight */
-	bool stalled;      /* --count without --time: nothing completed any more */
+	uint64_t hurry_ns;      /* a signal came: the drain's end at the latest; LB_NEVER: none */
+	uint64_t done, done_ns; /* good transfers, and when they were last seen to grow */
+	bool timed_out;         /* ended with I/O in flight */
 };
 
 void lb_control_init(
@@ -36,8 +36,5 @@ void lb_control_init(
  * made.
  */
 uint64_t lb_control_step(struct lb_control *c, uint64_t now_ns);
-
-/* When the last transfer of any lane came back, in ns; 0: none has. */
-uint64_t lb_control_last_ns(const struct lb_board *board);
 
 #endif

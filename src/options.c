@@ -170,7 +170,7 @@ const struct lb_opt lb_options[] = {
 		       ".Fl \\-count\n"
 		       "and without\n"
 		       ".Fl \\-time\n"
-		       "also ends when no LUN has done a transfer for so long.",
+		       "also ends when no LUN has done a transfer for so long, and at least for a second.",
 	},
 	{
 		.name = "engine",

@@ -98,7 +98,7 @@ static void print_ending(struct text *x)
 		fprintf(x->out, "stopped by signal %d", r->signal);
 	else if (!strcmp(r->ended_by, "stall"))
 		fprintf(x->out, "no LUN completed anything for %s; stopped",
-			lb_format_duration(drain, sizeof(drain), r->cfg->drain_ns));
+			lb_format_duration(drain, sizeof(drain), lb_silence_ns(r->cfg->drain_ns)));
 	else if (r->error[0])
 		fprintf(x->out, "%s;", lb_printable(printable, sizeof(printable), r->error));
 	else

@@ -214,7 +214,7 @@ static int watch(struct supervisor *s)
 	lb_progress_clear(&s->progress);
 	lb_progress_done(&s->progress);
 	s->outcome->timed_out = s->has_control && s->control.timed_out;
-	s->outcome->stalled = s->has_control && s->control.stalled;
+	s->outcome->stalled = atomic_load(&s->board->window.stalled);
 	part(s, ret == 1 && !s->outcome->signal);
 	return ret == -EINTR ? ret : 0;
 }

@@ -1,0 +1,508 @@
+#!/usr/bin/python3
+"""How runs end: by time, by count, by silence, by signals, by violence; and LUNs that hang cannot keep them from it."""
+
+import datetime
+import pathlib
+import select
+import shutil
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+from lbtest import *  # noqa: E402,F403
+
+ENGINES = ("io_uring", "libaio", "sync")
+STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+
+
+# ---- many runs at a time
+
+class Run:
+    """A run with its own result file. Nobody reaps or kills it before finish(): what it leaves behind is to be seen."""
+
+    made = 0
+
+    def __init__(self, where, *args, **how):
+        Run.made += 1
+        self.path = pathlib.Path(where, f"{Run.made}.json")
+        self.running = start("--json", self.path, *args, **how)
+        self.began, self.ended, self.sent = time.monotonic(), None, None
+        children = pathlib.Path(f"/proc/{self.running.pid}/task/{self.running.pid}/children")
+        # the measuring process
+        self.child = int(wait_for(lambda: children.read_text().split(), f"{self} has a child", 5, 0.001)[0])
+
+    def __str__(self):
+        return shlex.join(self.running.argv[1:])
+
+    @property
+    def age(self):
+        return time.monotonic() - self.began
+
+    def send(self, signum, group=False):
+        self.sent = time.monotonic()
+        (os.killpg if group else os.kill)(self.running.pid, signum)
+
+    @property
+    def secs(self):
+        return self.ended - self.began
+
+    @property
+    def secs_since_signal(self):
+        return self.ended - self.sent
+
+    def finish(self):
+        self.result = self.running.wait(CMD_LIMIT_S + self.secs)
+        self.out = self.result.out
+        self.text = self.path.read_text() if self.path.exists() else None
+        return self
+
+    def expect(self, status, **texts):
+        """As Result's; returns what the result file says."""
+        self.result.expect(status, **texts)
+        doc = parse_json(self.text, f"result of {self}")
+        check_schema(doc, "schema/lunbench-result-1.schema.json")
+        eq(doc["status"], status, "status in the result file")
+        return doc
+
+
+def note_ends(runs, secs):
+    """Waits so long, or until all have ended, and notes when each did."""
+    fds = {os.pidfd_open(r.running.pid): r for r in runs if r.ended is None}
+    poll = select.poll()
+    for fd in fds:
+        poll.register(fd, select.POLLIN)
+    end = time.monotonic() + secs
+    try:
+        while any(r.ended is None for r in runs) and (left := end - time.monotonic()) > 0:
+            for fd, _ in poll.poll(left * 1000):
+                fds[fd].ended = time.monotonic()
+                poll.unregister(fd)
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+def lives(pid):
+    """Whether any thread of the process is left. A zombie is none: to wait for it is up to others."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                if not re.search(r"^State:\s+[ZX]", (task / "status").read_text(), re.MULTILINE):
+                    return True
+    return False
+
+
+def finish_all(runs, let_go=lambda: None):
+    """Waits for the ends of all, then lets the LUN go: what they left behind must go too. Returns how many did."""
+    note_ends(runs, 30)
+    ok(all(r.ended for r in runs), "no end after 30 s: " + "; ".join(str(r) for r in runs if not r.ended))
+    left = [r for r in runs if lives(r.child)]
+    let_go()
+    wait_for(lambda: not any(lives(r.child) for r in left), "the measuring processes have gone", 3)
+    for r in runs:
+        r.finish()
+    return len(left)
+
+
+def once(fn):
+    """The result of fn, worked out by the first test that wants it; to the others it is told that it failed."""
+    kept = []
+
+    def get():
+        if not kept:
+            kept.append("it was interrupted")
+            try:
+                kept[0] = (fn(),)
+            except Exception as e:
+                kept[0] = e
+                raise
+        if isinstance(kept[0], Skip):
+            raise kept[0]
+        ok(isinstance(kept[0], tuple), f"the runs that this looks at did not work out: {kept[0]}")
+        return kept[0][0]
+    return get
+
+
+# ---- LUNs that hang
+
+def hung_runs(where, lun, good):
+    return {(e, qd): Run(where, "--engine", e, "--qd", qd, "--size", "4k", "--time", "3", "--drain", "1", lun, good)
+            for e in ENGINES for qd in (1, 32)}
+
+
+@once
+def frozen_before():
+    with freezable("8M") as lun, loop_of("8M", "random") as good, tmpdir() as d:
+        lun.freeze()
+        runs = hung_runs(d, lun, good)
+        time.sleep(0.5)
+        # when these are under way, one that is deeper than the LUN's queue: there libaio's submit itself hangs
+        full = Run(d, "--engine", "libaio", "--qd", "200", "--size", "4k", "--time", "1", "--drain", "1", lun, good)
+        left = finish_all([*runs.values(), full], lun.thaw)
+        return runs, full, left
+
+
+@once
+def frozen_midway():
+    with freezable("8M") as lun, loop_of("8M", "random") as good, tmpdir() as d:
+        runs = hung_runs(d, lun, good)
+        silent = {e: Run(d, "--engine", e, "--qd", "4", "--size", "4k", "--count", "1000000000", "--drain", "1", lun) for e in ENGINES}
+        time.sleep(1)
+        frozen = time.monotonic()
+        lun.freeze()
+        finish_all([*runs.values(), *silent.values()], lun.thaw)
+        return runs, silent, frozen
+
+
+def judge_hung(r, qd, hung_s):
+    """The report on two LUNs of which the first hung for so long at the end, with qd I/Os in flight."""
+    doc = r.expect(1)
+    between(r.secs, 4.0, 5.0, "seconds to the prompt")
+    eq((doc["complete"], doc["ended_by"], doc["window_s"]), (True, "time", 3.0), "the end")
+    hung, fine = doc["luns"]
+    eq((hung["outstanding"], doc["total"]["outstanding"]), (qd, qd), "outstanding, in total too")
+    near(hung["outstanding_max_age_ns"] / 1e9, hung_s, "age of the oldest, s", abs=0.6)
+    eq((hung["latency"]["max_ns"], hung["latency"]["max_is_lower_bound"]), (hung["outstanding_max_age_ns"], True), "max of the hung LUN")
+    has(r.out, rf"^{hung['name']} .* >=\d+\.\d+$", "the table of latencies")
+    out = re.search(rf"^{hung['name']} +{qd} STILL OUT, oldest ([0-9.]+) ?s", r.out, re.MULTILINE)
+    near(float(out[1]) if out else None, hung["outstanding_max_age_ns"] / 1e9, "age in the report", abs=0.01)
+    eq((fine["outstanding"], fine["errors"]), (0, 0), "outstanding and errors of the healthy LUN")
+    ok(fine["latency"]["max_ns"] < 1e9, f"its max: {fine['latency']['max_ns']}")
+    ok(fine["xfers"] > 1000, f"its xfers: {fine['xfers']}")
+    near(fine["xfer_per_s"], fine["xfers"] / 3.0, "its rate", rel=1e-9)
+    eq(doc["total"]["xfers"], hung["xfers"] + fine["xfers"], "total xfers")
+    return doc
+
+
+for engine in ENGINES:
+    for qd in (1, 32):
+        @test(f"{engine}, qd {qd}: a LUN that hangs from the start costs no time, nor the other one's figures")
+        def _(engine=engine, qd=qd):
+            doc = judge_hung(frozen_before()[0][engine, qd], qd, 4.0)
+            eq(doc["luns"][0]["xfers"], 0, "xfers of the hung LUN")
+            ok(doc["warmup_s"] < 5.1, f"the window opened only after {doc['warmup_s']} s")
+
+        @test(f"{engine}, qd {qd}: a LUN that hangs from midway on has its figures up to then")
+        def _(engine=engine, qd=qd):
+            runs, _, frozen = frozen_midway()
+            r = runs[engine, qd]
+            doc = judge_hung(r, qd, r.ended - frozen)
+            ok(doc["luns"][0]["xfers"] > 100, f"xfers of the hung LUN: {doc['luns'][0]['xfers']}")
+
+    @test(f"{engine}: a run by count on which nothing is done any more ends after --drain, incomplete")
+    def _(engine=engine):
+        _, runs, frozen = frozen_midway()
+        doc = runs[engine].expect(1, out="^INCOMPLETE: no LUN completed anything for 1s")
+        between(runs[engine].ended - frozen, 0.9, 2.5, "seconds from the silence to the prompt")
+        eq((doc["complete"], doc["ended_by"], doc["signal"], doc["total"]["outstanding"]), (False, "stall", None, 4), "the end")
+
+
+@test("a submit that hangs, of libaio into a full queue, is waited for no longer")
+def _():
+    r = frozen_before()[1]
+    doc = r.expect(1)
+    ok(doc["warmup_s"] < 5.1, f"the window opened only after {doc['warmup_s']} s")
+    between(r.secs - doc["warmup_s"], 1.9, 3, "seconds from there to the prompt")
+    eq((doc["window_s"], doc["luns"][0]["xfers"]), (1.0, 0), "window_s and xfers of the hung LUN")
+    between(doc["luns"][0]["outstanding"], 1, 200, "outstanding")
+    ok(doc["luns"][1]["xfers"] > 1000, f"xfers of the healthy LUN: {doc['luns'][1]['xfers']}")
+
+
+@test("what hangs in the kernel stays behind, and goes when the LUN is thawed")
+def _():
+    ok(frozen_before()[2] >= 4, f"only {frozen_before()[2]} measuring processes were stuck: the LUN did not hang")
+
+
+@test("a LUN held to one I/O a second: the time is kept, and what is queued is outstanding")
+def _():
+    with loop_of("8M", "random") as lun, contextlib.ExitStack() as stack, tmpdir() as d:
+        groups = {e: stack.enter_context(throttle(lun, read_iops=1)) for e in ENGINES}
+        runs = {e: Run(d, "--engine", e, "--qd", "16", "--size", "4k", "--time", "3", "--drain", "1", lun, cgroup=groups[e])
+                for e in ENGINES}
+        finish_all(runs.values(), lambda: [group.set(lun, read_iops=0) for group in groups.values()])
+        for e, r in runs.items():
+            between(r.secs, 3.9, 5.0, f"{e}: seconds to the prompt")
+            row = r.expect(1)["luns"][0]
+            between(row["xfers"], 1, 6, f"{e}: xfers")
+            eq(row["outstanding"] + row["late"], 16, f"{e}: outstanding and late")
+            between(row["late"], 0, 3, f"{e}: late")
+            near(row["outstanding_max_age_ns"] / 1e9, 4, f"{e}: age of the oldest, s", abs=0.5)
+
+
+# ---- signals
+
+@once
+def signalled():
+    """A run for each case, all at once: on a LUN held to a rate, so that the CPUs are free, or on one that hangs."""
+    with freezable("8M") as frozen, loop_of("8M", "random") as lun, throttle(lun, read_iops=1000) as group, tmpdir() as d:
+        def go(*args, **how):
+            return Run(d, "--qd", "2", "--size", "4k", *args, **how)
+
+        runs = {}
+        for signum, e in zip(STATUS, ENGINES):
+            runs["ramp", signum] = go("--engine", e, "--ramp", "30", "--time", "30", lun, cgroup=group)
+            runs["time", signum] = go("--engine", e, "--time", "30", lun, cgroup=group)
+            runs["count", signum] = go("--engine", e, "--count", "1000000", lun, cgroup=group)
+            runs["hung", signum] = go("--engine", e, "--time", "30", frozen)
+            runs["twice", signum] = go("--engine", e, "--time", "30", frozen)
+            runs["drain", signum] = go("--engine", e, "--time", "1.5", "--drain", "30", frozen)
+        runs["drain twice", None] = go("--time", "1.5", "--drain", "30", frozen)
+        runs["terminal", None] = go("--time", "30", lun, cgroup=group)
+        runs["nohup", None] = last = go("--time", "2.5", lun, cgroup=group, before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        for (case, _), r in runs.items():
+            if "twice" in case:
+                r.path.write_text("old")
+        time.sleep(0.2)
+        frozen.freeze()
+        note_ends(runs.values(), 1 - last.age)
+        for (case, signum), r in runs.items():
+            if case in ("ramp", "time", "count", "hung", "twice"):
+                r.send(signum)
+        runs["terminal", None].send(signal.SIGINT, group=True)
+        last.send(signal.SIGHUP)
+        note_ends(runs.values(), 0.2)
+        for signum in STATUS:
+            runs["twice", signum].send(signum)
+        note_ends(runs.values(), 2 - last.age)
+        for signum in STATUS:
+            runs["drain", signum].send(signum)
+        runs["drain twice", None].send(signal.SIGINT)
+        note_ends(runs.values(), 0.2)
+        runs["drain twice", None].send(signal.SIGINT)
+        finish_all(runs.values(), frozen.thaw)
+        eq(sorted(os.listdir(d)), sorted(r.path.name for r in runs.values()), "files beside the results")
+        return runs
+
+
+def judge_stopped(r, signum):
+    """Stopped inside the run: an incomplete report, soon."""
+    doc = r.expect(STATUS[signum], out=f"^INCOMPLETE: stopped by {signum.name}")
+    ok(r.secs_since_signal < 2, f"{r.secs_since_signal:.2f} s from the signal to the prompt")
+    eq((doc["complete"], doc["ended_by"], doc["signal"]), (False, "signal", signum.name), "the end")
+    return doc
+
+
+def judge_ended_at_once(r, signum):
+    r.result.expect(STATUS[signum])
+    ok(r.secs_since_signal < 0.3, f"{r.secs_since_signal:.2f} s from the second signal to the prompt")
+    eq((r.out, r.text), ("", "old"), "the report and the result file that was there")
+
+
+for signum in STATUS:
+    @test(f"{signum.name} in the warm-up: nothing was measured, and the report says so")
+    def _(signum=signum):
+        r = signalled()["ramp", signum]
+        doc = judge_stopped(r, signum)
+        eq((doc["window_s"], doc["start_utc"], doc["total"]["xfers"], doc["total"]["latency"]["max_ns"]), (None, None, 0, None), "figures")
+        has(r.out, "before the measured time began: nothing was measured", "the report")
+
+    @test(f"{signum.name} in the window: what was measured up to then")
+    def _(signum=signum):
+        for how in ("time", "count"):
+            r = signalled()[how, signum]
+            doc = judge_stopped(r, signum)
+            near(doc["window_s"], r.sent - r.began, "window_s", abs=0.3)
+            ok(doc["total"]["xfers"] > 10, f"xfers: {doc['total']['xfers']}")
+            near(doc["total"]["xfer_per_s"], doc["total"]["xfers"] / doc["window_s"], "rate", rel=1e-6)
+            eq(doc["total"]["outstanding"], 0, "outstanding")
+
+    @test(f"{signum.name} while a LUN hangs: a report all the same")
+    def _(signum=signum):
+        doc = judge_stopped(signalled()["hung", signum], signum)
+        eq(doc["total"]["outstanding"], 2, "outstanding")
+
+    @test(f"a second {signum.name} ends it at once, and the result file that was there stays")
+    def _(signum=signum):
+        judge_ended_at_once(signalled()["twice", signum], signum)
+
+    @test(f"{signum.name} after the window only cuts the drain")
+    def _(signum=signum):
+        r = signalled()["drain", signum]
+        doc = r.expect(1)
+        between(r.secs_since_signal, 1.3, 2, "seconds from the signal to the prompt")
+        eq((doc["complete"], doc["ended_by"], doc["signal"], doc["window_s"]), (True, "time", None, 1.5), "the end")
+        eq(doc["total"]["outstanding"], 2, "outstanding")
+
+
+@test("two signals in the drain end it at once")
+def _():
+    judge_ended_at_once(signalled()["drain twice", None], signal.SIGINT)
+
+
+@test("a Ctrl-C reaches the measuring process too, which leaves it to the other")
+def _():
+    doc = judge_stopped(signalled()["terminal", None], signal.SIGINT)
+    ok(doc["total"]["xfers"] > 10, f"xfers: {doc['total']['xfers']}")
+
+
+@test("a signal that was ignored at the start (nohup) stays ignored")
+def _():
+    doc = signalled()["nohup", None].expect(0)
+    eq((doc["complete"], doc["signal"], doc["window_s"]), (True, None, 2.5), "the end")
+
+
+@test("a drain that a signal cuts short, but not too short: late is late, and the status 0")
+def _():
+    with freezable("8M") as lun, tmpdir() as d:
+        runs = [Run(d, "--engine", e, "--qd", "2", "--time", "1", "--drain", "30", lun) for e in ENGINES]
+        time.sleep(0.5)
+        lun.freeze()
+        time.sleep(max(0, 1.5 - runs[-1].age))
+        for r in runs:
+            r.send(signal.SIGTERM)
+        time.sleep(0.3)
+        lun.thaw()
+        finish_all(runs)
+        for r in runs:
+            ok(r.secs_since_signal < 1, f"{r.secs_since_signal:.2f} s from the signal to the prompt")
+            doc = r.expect(0, out="late")
+            eq((doc["complete"], doc["signal"], doc["total"]["late"], doc["total"]["outstanding"]), (True, None, 2, 0), "the end")
+            between(doc["total"]["late_max_ns"] / 1e9, 0.8, 2, "late_max, s")
+            eq((doc["total"]["latency"]["max_ns"], doc["total"]["latency"]["max_is_lower_bound"]), (doc["total"]["late_max_ns"], True), "max")
+
+
+@test("signals while scratch files are filled: nothing was begun, nothing is left")
+def _():
+    with tmpdir() as d, tmpdir() as results:
+        need(shutil.disk_usage(d).free > 20 << 30, "needs 20 GB")
+        runs = {signum: Run(results, "--scratch", f"1x4G@{d}", "--time", "30") for signum in STATUS}
+        time.sleep(0.3)
+        for signum, r in runs.items():
+            r.send(signum)
+        finish_all(runs.values())
+        eq(os.listdir(d), [], "files in the scratch directory")
+        for signum, r in runs.items():
+            ok(r.secs_since_signal < 2, f"{r.secs_since_signal:.2f} s from the signal to the prompt")
+            doc = r.expect(STATUS[signum])
+            eq((doc["complete"], doc["ended_by"], doc["signal"], doc["window_s"]), (False, "signal", signum.name, None), "the end")
+            eq((r.out, doc["luns"], doc["targets"][0]["fate"]), ("", [], "unknown"), "report, LUNs, target")
+
+
+# ---- violence
+
+@test("a supervising process that is killed takes the measuring one with it, and the LUN is free")
+def _():
+    for engine in ENGINES:
+        with loop_of("8M", "random") as lun, tmpdir() as d:
+            r = Run(d, "--engine", engine, "--qd", "4", "--time", "30", lun)
+            r.path.write_text("old")
+            time.sleep(0.3)
+            r.send(signal.SIGKILL)
+            wait_for(lambda: not lives(r.child), f"{engine}: the measuring process has gone", 1)
+            sh("losetup", "--detach", lun.path)
+            wait_for(lambda: not (lun.sys / "loop").exists(), f"{engine}: the LUN is let go", 1)
+            finish_all([r])
+            r.result.expect(-signal.SIGKILL)
+            eq((r.text, os.listdir(d)), ("old", [r.path.name]), "the old result, and files")
+
+
+@test("a measuring process that is killed: what was measured is reported, as incomplete")
+def _():
+    with loop_of("8M", "random") as lun, tmpdir() as d:
+        for how in (["--time", "30"], ["--count", "1000000000"]):
+            runs = {e: Run(d, "--engine", e, "--qd", "4", *how, lun) for e in ENGINES}
+            time.sleep(0.7)
+            for r in runs.values():
+                r.sent = time.monotonic()
+                os.kill(r.child, signal.SIGKILL)
+            finish_all(runs.values())
+            for e, r in runs.items():
+                doc = r.expect(1, out="^INCOMPLETE: the measuring process was killed by SIGKILL")
+                ok(r.secs_since_signal < 1, f"{r.secs_since_signal:.2f} s from its death to the prompt")
+                eq((doc["complete"], doc["ended_by"], doc["signal"]), (False, "failure", None), "the end")
+                near(doc["window_s"], r.sent - r.began, "window_s", abs=0.3)
+                total = doc["total"]
+                ok(total["xfers"] > 100, f"xfers: {total['xfers']}")
+                # each of its threads may have been killed between two lines
+                near(sum(n for _, _, n in total["histogram_ns"]), total["xfers"], "xfers in the histogram", abs=4)
+                near(total["bytes"], total["xfers"] * 8192, "bytes", abs=4 * 8192)
+
+
+# ---- by count and by time
+
+@test("--count: one LUN has exactly so many, none has more, and it ends for all")
+def _():
+    # of one speed, so that more than one comes near to the end at a time
+    with loop_of("8M", "random") as a, loop_of("8M", "random") as b, zram("16M") as c:
+        for n in (1, 31, 32, 33, 1000):
+            for engine, qd, threads in (("io_uring", 32, 1), ("io_uring", 32, 2), ("libaio", 32, 1), ("libaio", 32, 2), ("sync", 8, 1)):
+                r = lunbench("--engine", engine, "--qd", qd, "--threads-per-lun", threads, "--count", n, "--time", "30",
+                             "--size", "4k", "--json", "-", a, b, c)
+                what = f"{engine}, {threads} threads, {n}"
+                doc = r.expect((0, 1)).json
+                xfers = [row["xfers"] for row in doc["luns"]]
+                eq((max(xfers), doc["complete"], doc["ended_by"]), (n, True, "count"), f"{what}: most xfers, the end")
+                eq(r.status, 0 if min(xfers) else 1, f"{what}: status")
+                ok(doc["window_s"] < 20, f"{what}: window_s {doc['window_s']}")
+                for row in (*doc["luns"], doc["total"]):
+                    eq(row["bytes"], row["xfers"] * 4096, f"{what}: bytes")
+                    eq(sum(x for _, _, x in row["histogram_ns"]), row["xfers"], f"{what}: xfers in the histogram")
+                eq(doc["total"]["xfers"], sum(xfers), f"{what}: total")
+
+
+@test("--count and --time: what comes first")
+def _():
+    with loop_of("8M", "random") as lun, throttle(lun, read_iops=200) as group:
+        args = ("--qd", "1", "--size", "4k", "--json", "-", lun)
+        doc = lunbench("--count", "1000000", "--time", "0.5", *args, cgroup=group).expect(0).json
+        eq((doc["ended_by"], doc["complete"], doc["window_s"]), ("time", True, 0.5), "the end by time")
+        doc = lunbench("--count", "100", "--time", "30", *args, cgroup=group).expect(0).json
+        eq((doc["ended_by"], doc["complete"], doc["total"]["xfers"]), ("count", True, 100), "the end by count")
+        near(doc["window_s"], 0.5, "window_s", abs=0.15)
+
+
+@test("a run by count on which everything fails ends after --drain, incomplete")
+def _():
+    with loop_of("8M", "random") as lun, tmpdir() as d:
+        os.truncate(lun.backing, 0)
+        runs = [Run(d, "--engine", e, "--count", "10", "--drain", "1", lun) for e in ENGINES]
+        finish_all(runs)
+        for r in runs:
+            doc = r.expect(1)
+            eq((doc["complete"], doc["ended_by"], doc["total"]["xfers"]), (False, "stall", 0), "the end")
+            ok(doc["total"]["errors"] > 0, "no errors")
+            between(r.secs, 0.9, 2.5, "seconds")
+
+
+@test("on a virtual clock too, a run by count on which nothing is done any more is incomplete")
+def _():
+    for script in ("stall:50ms:1000s", "gone:50ms:EIO"):
+        doc = lunbench("--engine", "null", "--null-latency", "5ms", "--null-script", script, "--scratch", "1x1M", "--qd", "2",
+                       "--count", "1000", "--drain", "2", "--json", "-", limit=10).expect(1).json
+        eq((doc["complete"], doc["ended_by"], doc["total"]["xfers"]), (False, "stall", 18), f"{script}: the end")
+        near(doc["window_s"], 2.05, f"{script}: window_s", abs=0.15)
+
+
+@test("a run by count with --drain 0 is not over before it has begun")
+def _():
+    with loop_of("8M", "random") as lun, throttle(lun, read_iops=100) as group:
+        for engine in ENGINES:
+            doc = lunbench("--engine", engine, "--qd", "1", "--count", "30", "--drain", "0", "--json", "-", lun, cgroup=group).expect((0, 1)).json
+            eq((doc["ended_by"], doc["complete"], doc["total"]["xfers"]), ("count", True, 30), "the end")
+
+
+@test("a window too short for one I/O: nulls and status 1")
+def _():
+    with loop_of("8M", "random") as lun, throttle(lun, read_iops=20) as group:
+        doc = lunbench("--qd", "1", "--time", "0.0001", "--json", "-", lun, cgroup=group).expect(1).json
+        check_schema(doc, "schema/lunbench-result-1.schema.json")
+        eq((doc["window_s"], doc["complete"], doc["total"]["xfers"], doc["total"]["xfer_per_s"]), (0.0001, True, 0, 0), "figures")
+        latency = doc["total"]["latency"]
+        eq({k: v for k, v in latency.items() if k.endswith("_ns") and k != "max_ns" and v is not None}, {}, "latencies")
+        eq(doc["cpu"]["user_us_per_xfer"], None, "CPU per xfer")
+
+
+@test("--ramp: the warm-up is in no figure, and the start told is the window's")
+def _():
+    with loop_of("8M", "random") as lun, throttle(lun, read_iops=200) as group:
+        began = time.time()
+        doc = lunbench("--qd", "4", "--size", "4k", "--ramp", "1", "--time", "1", "--json", "-", lun, cgroup=group).expect(0).json
+        start = datetime.datetime.fromisoformat(doc["start_utc"][:26] + "+00:00").timestamp()
+        between(doc["warmup_s"], 1.0, 1.3, "warmup_s")
+        between(start - began, doc["warmup_s"], doc["warmup_s"] + 0.3, "seconds from the call to start_utc")
+        row = doc["luns"][0]
+        near(row["xfers"], 200, "xfers", rel=0.1)
+        near(row["ios_issued"], 400, "ios_issued", rel=0.15)
+        eq(sum(n for _, _, n in row["histogram_ns"]), row["xfers"], "xfers in the histogram")
+
+
+main()

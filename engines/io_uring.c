@@ -64,6 +64,25 @@ static void note(const struct lb_engine_cfg *cfg, const char *what, int error)
 		at ? "; " : "", what, strerror(error));
 }
 
+static int no_ring(int error, uint32_t entries, struct lb_err *err)
+{
+	struct rlimit lim;
+	uint64_t need = 1;
+
+	if (error != ENOMEM || getrlimit(RLIMIT_MEMLOCK, &lim))
+		return lb_fail(err, LB_ST_UNAVAILABLE, error, "io_uring: no ring of %u entries: %s",
+			entries, strerror(error));
+	while (need < entries)
+		need *= 2;
+	/* with two completions and a place in the index for each */
+	need *= sizeof(struct io_uring_sqe) + 2 * sizeof(struct io_uring_cqe) + sizeof(uint32_t);
+	return lb_fail(err, LB_ST_UNAVAILABLE, error,
+		"io_uring: no ring of %u entries: it needs %llu KiB of locked memory, ulimit -l is %llu "
+		"KiB: raise that, or take --engine libaio",
+		entries, (unsigned long long)(need + 1023) >> 10,
+		(unsigned long long)lim.rlim_cur >> 10);
+}
+
 /* The best mode that the kernel has: completions run in our own call, and only there. */
 static int make_ring(struct uring *u, const struct lb_engine_cfg *cfg, struct lb_err *err)
 {
@@ -77,8 +96,7 @@ static int make_ring(struct uring *u, const struct lb_engine_cfg *cfg, struct lb
 		fd = io_uring_setup(cfg->n_ios, &p);
 	}
 	if (fd < 0)
-		return lb_fail(err, LB_ST_UNAVAILABLE, -fd, "io_uring: no ring of %u entries: %s",
-			cfg->n_ios, strerror(-fd));
+		return no_ring(-fd, cfg->n_ios, err);
 	if (!(p.flags & IORING_SETUP_DEFER_TASKRUN))
 		note(cfg, "DEFER_TASKRUN", EINVAL);
 	ret = io_uring_queue_mmap(fd, &p, &u->ring);

@@ -146,6 +146,7 @@ static uint64_t look(struct supervisor *s, uint64_t now, bool *over)
 {
 	struct lb_board *b = s->board;
 	uint64_t next, open;
+	uint32_t closed_early;
 	enum lb_stage stage = atomic_load_explicit(&b->stage, memory_order_acquire);
 
 	if (stage == LB_STAGE_REFUSED || stage == LB_STAGE_DRAINED) {
@@ -163,8 +164,10 @@ static uint64_t look(struct supervisor *s, uint64_t now, bool *over)
 		s->has_control = true;
 	}
 	open = atomic_load(&b->window.open_ns);
+	closed_early = atomic_load(&b->window.closed_early);
 	next = lb_control_step(&s->control, now);
-	if (atomic_load(&b->window.open_ns) != open)
+	if (atomic_load(&b->window.open_ns) != open ||
+		atomic_load(&b->window.closed_early) != closed_early)
 		lb_board_kick(b); /* whoever attends the window wants to know */
 	if (s->control.state != LB_CTL_OVER)
 		return next;
@@ -245,7 +248,9 @@ int lb_supervise(const struct lb_config *cfg, struct lb_shm *shm, struct lb_boar
 		lb_run(cfg, shm, board, self);
 	if (s.child < 0 || s.signal_fd < 0)
 		return lb_fail(err, LB_ST_UNAVAILABLE, errno,
-			"cannot start the measuring process: %s", strerror(errno));
+			"cannot start the measuring process: %s: see ulimit -u and -n, kernel.pid_max and "
+			"the pids limit of the cgroup",
+			strerror(errno));
 	s.child_fd = pidfd_open(s.child, 0);
 	ret = watch(&s);
 	outcome->end_ns = lb_now_ns();

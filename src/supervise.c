@@ -71,6 +71,28 @@ static void heeded_signals(sigset_t *set)
 			sigaddset(set, ours[i]);
 }
 
+static void handle_heeded(void (*handler)(int))
+{
+	struct sigaction act = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	sigset_t set;
+
+	heeded_signals(&set);
+	for (int signum = 1; signum < NSIG; signum++)
+		if (sigismember(&set, signum) == 1)
+			sigaction(signum, &act, NULL);
+}
+
+static void end_at_once(int signum)
+{
+	_exit(128 + signum);
+}
+
+static void bear_one(int signum)
+{
+	(void)signum;
+	handle_heeded(end_at_once);
+}
+
 /* A signal: the first one in the window ends it, one in the drain shortens that; a second one ends
  * all. */
 static int take_signal(struct supervisor *s)
@@ -233,7 +255,8 @@ static uint64_t realtime_offset(void)
 int lb_supervise(const struct lb_config *cfg, struct lb_shm *shm, struct lb_board *board,
 	struct lb_outcome *outcome, struct lb_err *err)
 {
-	struct supervisor s = {.cfg = cfg, .board = board, .outcome = outcome};
+	struct supervisor s = {
+		.cfg = cfg, .board = board, .outcome = outcome, .control.hurry_ns = LB_NEVER};
 	sigset_t heeded, before;
 	pid_t self = getpid();
 	int ret;
@@ -257,6 +280,8 @@ int lb_supervise(const struct lb_config *cfg, struct lb_shm *shm, struct lb_boar
 	outcome->realtime_minus_monotonic_ns = realtime_offset();
 	close(s.child_fd);
 	close(s.signal_fd);
+	/* The reports are still to be made: the first signal of all has nothing to cut by now. */
+	handle_heeded(outcome->signal || s.control.hurry_ns != LB_NEVER ? end_at_once : bear_one);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ret;
 }

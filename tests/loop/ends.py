@@ -377,6 +377,38 @@ def _():
             eq((r.out, doc["luns"], doc["targets"][0]["fate"]), ("", [], "unknown"), "report, LUNs, target")
 
 
+@test("a signal while the report is written is borne, a second one ends it at once")
+def _():
+    for signals, status in ((1, 0), (2, 130)):
+        with loop_of("8M", "random") as lun, tmpdir() as d:
+            out, into = os.pipe()
+            os.set_blocking(into, False)
+            with contextlib.suppress(BlockingIOError):
+                while os.write(into, bytes(4096)):
+                    pass
+            os.set_blocking(into, True)
+            r = Run(d, "--time", "0.2", lun, stdout=into)
+            os.close(into)
+            r.path.write_text("old")
+            wait_for(lambda: not lives(r.child), "the run is over", 5)
+            for _ in range(signals):
+                time.sleep(0.2)
+                r.send(signal.SIGINT)
+            if signals == 1:
+                note_ends([r], 0.3)
+                eq(r.ended, None, "the end, while nobody reads")
+                while os.read(out, 65536):
+                    pass
+            finish_all([r])
+            os.close(out)
+            r.result.expect(status)
+            ok(signals == 1 or r.secs_since_signal < 0.3, "not at once")
+            if signals == 1:
+                eq(r.expect(0)["complete"], True, "complete")
+            else:
+                eq(r.text, "old", "the result that was there")
+
+
 # ---- violence
 
 @test("a supervising process that is killed takes the measuring one with it, and the LUN is free")

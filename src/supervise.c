@@ -266,6 +266,7 @@ int lb_supervise(const struct lb_config *cfg, struct lb_shm *shm, struct lb_boar
 	heeded_signals(&heeded);
 	sigprocmask(SIG_BLOCK, &heeded, &before);
 	s.signal_fd = signalfd(-1, &heeded, SFD_CLOEXEC | SFD_NONBLOCK);
+	signal(SIGCHLD, SIG_DFL); /* ignored, nobody would be told how the child ended */
 	s.child = fork();
 	if (s.child == 0)
 		lb_run(cfg, shm, board, self);

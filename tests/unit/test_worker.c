@@ -292,7 +292,7 @@ static void a_count_that_cannot_come_ends_by_silence(void **state)
 	assert_int_equal(rig_lun(&g, 0)->xfers, 4 * 199);
 	/* silent for 2 s after 995 ms; it is looked for every 100 ms */
 	assert_in_range(g.r.window_ns.v, 2995 * MS, 3095 * MS);
-	assert_true(g.control.stalled);
+	assert_true(g.board->window.stalled);
 	assert_string_equal(g.r.ended_by, "stall");
 	assert_false(g.r.is_complete);
 	assert_int_equal(g.r.status, LB_ST_FAULTY);

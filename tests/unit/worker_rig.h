@@ -208,7 +208,7 @@ static inline void rig_result(struct rig *g)
 	atomic_store(&g->board->workers[0].has_ended, 1);
 	atomic_store(&g->board->stage, LB_STAGE_DRAINED);
 	g->outcome.timed_out = g->control.timed_out;
-	g->outcome.stalled = g->control.stalled;
+	g->outcome.stalled = atomic_load(&g->board->window.stalled);
 	if (lb_result_make(&g->r, &g->cfg, g->board, &g->outcome, &err))
 		fail_msg("%s", err.text);
 }

@@ -44,7 +44,9 @@ void lb_luns_init(struct lb_lun *luns, const struct lb_config *cfg)
 			.queue_depth = LB_LUN_UNKNOWN,
 			.nr_requests = LB_LUN_UNKNOWN,
 			.max_io_bytes = LB_LUN_UNKNOWN,
-			.rotational = LB_LUN_UNKNOWN};
+			.rotational = LB_LUN_UNKNOWN,
+			.optimal_io_bytes = LB_LUN_UNKNOWN,
+			.read_only = LB_LUN_UNKNOWN};
 		lun->name = is_scratch ? lun->scratch_name : cfg->targets[i];
 		if (is_scratch)
 			snprintf(lun->scratch_name, sizeof(lun->scratch_name), "scratch%u",

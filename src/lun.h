@@ -17,6 +17,23 @@ enum lb_lun_fate { LB_FATE_PENDING, LB_FATE_USED, LB_FATE_PASSED_OVER, LB_FATE_R
 
 #define LB_LUN_UNKNOWN (-1) /* of the int64_t fields: sysfs does not tell */
 
+#define LB_PATHS_MAX 32 /* that are kept; more are counted */
+#define LB_NAMES_MAX 16
+
+/* One way to the LUN below a multipath map. */
+struct lb_path {
+	char name[32];       /* its kernel name */
+	char hctl[24];       /* host:channel:target:lun */
+	char state[24];      /* of the device: "running", "offline", NVMe's "live" */
+	int64_t queue_depth; /* -1 unknown */
+};
+
+/* Names of what stands in some relation to a LUN: N of them, the first LB_NAMES_MAX kept. */
+struct lb_names {
+	uint32_t n;
+	char name[LB_NAMES_MAX][64];
+};
+
 /*
  * A target and, once opened, the LUN. It lies in memory that both processes see at one address: no
  * pointers but `name`, to what was there before they parted. Empty strings: unknown.
@@ -42,6 +59,22 @@ struct lb_lun {
 	int64_t max_io_bytes; /* larger I/O is split by the kernel; -1 unknown */
 	int64_t rotational;   /* 1, 0; -1 unknown */
 	bool has_nowait;      /* false: io_uring must hand each I/O to kernel threads */
+	/* identity; by sysfs, and the type of maps by an ioctl */
+	char wwid[256];           /* canonical, see identity.h; a part of a LUN has none */
+	char dm_name[128];        /* alias of a device-mapper map; else "" */
+	char dm_uuid[136];        /* as the kernel keeps it, DM_UUID_LEN */
+	char dm_type[16];         /* "mpath", "lvm", "part", "crypt", or the first target's */
+	char write_cache[16];     /* "write back", "write through" */
+	int64_t optimal_io_bytes; /* -1 unknown */
+	int64_t read_only;        /* 1, 0; -1 unknown */
+	bool is_partition;        /* of a disk; a map of a partition has dm_type "part" */
+	bool wwid_not_unique;     /* a target of another size has the same one */
+	uint32_t n_paths;         /* of a multipath map; the first LB_PATHS_MAX are in `paths` */
+	uint32_t n_paths_up;      /* running or live */
+	struct lb_path paths[LB_PATHS_MAX];
+	struct lb_names held_by; /* maps and arrays on it or its partitions, mounts, swap */
+	struct lb_names lies_on; /* all below it, through slaves/; a partition's disk */
+	char in_use[128]; /* "mounted on /u01", "swap", "held by vg-lv"; "" not that we know */
 	/* the part of it that is used */
 	uint64_t region_start, region_end; /* bytes; end - start is a multiple of the xfer size */
 };

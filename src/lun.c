@@ -4,32 +4,24 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/fs.h>
-#include <linux/loop.h>
-#include <linux/major.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "direct.h"
 #include "engine.h"
 #include "region.h"
+#include "relate.h"
 #include "scratch.h"
+#include "stack.h"
 #include "sysfs.h"
 #include "units.h"
 
 #define MAPPER "/dev/mapper/"
-
-/* Where the bytes of a LUN lie, one step down: a loop device's are those of what is behind it. */
-struct extent {
-	dev_t dev;
-	ino_t ino; /* 0: of a device */
-	uint64_t start, end;
-};
 
 void lb_luns_init(struct lb_lun *luns, const struct lb_config *cfg)
 {
@@ -54,8 +46,7 @@ void lb_luns_init(struct lb_lun *luns, const struct lb_config *cfg)
 	}
 }
 
-__attribute__((format(printf, 3, 4))) static void refuse(
-	struct lb_lun *lun, enum lb_status status, const char *fmt, ...)
+void lb_lun_refuse(struct lb_lun *lun, enum lb_status status, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -89,18 +80,18 @@ static void refuse_rights(struct lb_lun *lun, int errnum, const struct stat *st)
 	char group[64];
 
 	if (errnum == EPERM)
-		refuse(lun, LB_ST_UNAVAILABLE,
+		lb_lun_refuse(lun, LB_ST_UNAVAILABLE,
 			"not permitted: a container's device rules (cgroup) may forbid it");
 	else if (geteuid() == 0)
-		refuse(lun, LB_ST_UNAVAILABLE,
+		lb_lun_refuse(lun, LB_ST_UNAVAILABLE,
 			"no right to read it, not even as root: its file system may be mounted "
 			"nodev");
 	else if (st && (st->st_mode & S_IRGRP)) {
 		group_name(st->st_gid, group, sizeof(group));
-		refuse(lun, LB_ST_UNAVAILABLE,
+		lb_lun_refuse(lun, LB_ST_UNAVAILABLE,
 			"no right to read it: root could, or a member of the group %s", group);
 	} else {
-		refuse(lun, LB_ST_UNAVAILABLE, "no right to read it: root could");
+		lb_lun_refuse(lun, LB_ST_UNAVAILABLE, "no right to read it: root could");
 	}
 }
 
@@ -112,10 +103,10 @@ static void refuse_open(struct lb_lun *lun, int errnum, const struct stat *st)
 	case ENOTDIR:
 	case ENXIO:
 	case ENODEV:
-		refuse(lun, LB_ST_UNAVAILABLE, "no such device");
+		lb_lun_refuse(lun, LB_ST_UNAVAILABLE, "no such device");
 		break;
 	case ENOMEDIUM:
-		refuse(lun, LB_ST_UNAVAILABLE, "no medium");
+		lb_lun_refuse(lun, LB_ST_UNAVAILABLE, "no medium");
 		break;
 	case EACCES:
 	case EPERM:
@@ -123,10 +114,11 @@ static void refuse_open(struct lb_lun *lun, int errnum, const struct stat *st)
 		break;
 	default:
 		if (errnum == EINVAL && lun->kind == LB_LUN_FILE)
-			refuse(lun, LB_ST_USAGE,
+			lb_lun_refuse(lun, LB_ST_USAGE,
 				"its file system has no O_DIRECT: figures would be memory's");
 		else
-			refuse(lun, LB_ST_UNAVAILABLE, "cannot be opened: %s", strerror(errnum));
+			lb_lun_refuse(
+				lun, LB_ST_UNAVAILABLE, "cannot be opened: %s", strerror(errnum));
 	}
 }
 
@@ -162,18 +154,13 @@ static void settle_other(struct lb_lun *lun, mode_t mode)
 		what = "a FIFO";
 	else if (S_ISSOCK(mode))
 		what = "a socket";
-	refuse(lun, LB_ST_USAGE, "%s, not a block device or a file", what);
+	lb_lun_refuse(lun, LB_ST_USAGE, "%s, not a block device or a file", what);
 }
 
-/*
- * Opens it for reading, by a descriptor that only names it: what is no LUN is never opened at all
- * (a FIFO would hang, a tape rewind). False: its fate is settled.
- */
-static bool open_fd(struct lb_lun *lun)
+int lb_lun_look(struct lb_lun *lun)
 {
-	char path[64];
-	struct stat st;
 	int named = open(lun->name, O_PATH | O_CLOEXEC), errnum = errno;
+	struct stat st;
 
 	if (named < 0 || fstat(named, &st)) {
 		refuse_open(lun, named < 0 ? errnum : errno, NULL);
@@ -182,17 +169,37 @@ static bool open_fd(struct lb_lun *lun)
 		lun->dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
 		lun->ino = st.st_ino;
 		lun->size_bytes = (uint64_t)st.st_size;
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", named);
-		lun->fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
-		if (lun->fd < 0)
-			refuse_open(lun, errno, &st);
-		else /* reads leave no trace; only its owner may ask for that */
-			fcntl(lun->fd, F_SETFL, O_DIRECT | O_NOATIME);
+		return named;
 	} else {
 		settle_other(lun, st.st_mode);
 	}
 	if (named >= 0)
 		close(named);
+	return -1;
+}
+
+/*
+ * Opens it for reading, by a descriptor that only names it: what is no LUN is never opened at all
+ * (a FIFO would hang, a tape rewind). False: its fate is settled.
+ */
+static bool open_fd(struct lb_lun *lun)
+{
+	int named = lb_lun_look(lun);
+	char path[64];
+	struct stat st;
+
+	if (named < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", named);
+	lun->fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	if (lun->fd < 0) {
+		int errnum = errno;
+
+		refuse_open(lun, errnum, fstat(named, &st) ? NULL : &st);
+	} else { /* reads leave no trace; only its owner may ask for that */
+		fcntl(lun->fd, F_SETFL, O_DIRECT | O_NOATIME);
+	}
+	close(named);
 	return lun->fd >= 0;
 }
 
@@ -207,7 +214,7 @@ static bool measure(struct lb_lun *lun)
 		if (ioctl(lun->fd, BLKGETSIZE64, &lun->size_bytes) ||
 			ioctl(lun->fd, BLKSSZGET, &logical) ||
 			ioctl(lun->fd, BLKPBSZGET, &physical)) {
-			refuse(lun, LB_ST_UNAVAILABLE, "does not tell its size: %s",
+			lb_lun_refuse(lun, LB_ST_UNAVAILABLE, "does not tell its size: %s",
 				strerror(errno));
 			return false;
 		}
@@ -215,12 +222,12 @@ static bool measure(struct lb_lun *lun)
 		lun->physical_block = physical;
 	}
 	if (!lun->size_bytes) {
-		refuse(lun, LB_ST_UNAVAILABLE, "its size is 0");
+		lb_lun_refuse(lun, LB_ST_UNAVAILABLE, "its size is 0");
 		return false;
 	}
 	if (lun->kind != LB_LUN_BLOCK) {
 		if (lb_direct_align(lun->fd, &lun->logical_block, &err)) {
-			refuse(lun, err.status, "%s", err.text);
+			lb_lun_refuse(lun, err.status, "%s", err.text);
 			return false;
 		}
 		lun->physical_block = lun->logical_block;
@@ -228,78 +235,27 @@ static bool measure(struct lb_lun *lun)
 	return true;
 }
 
-static void settle_target(struct lb_lun *lun, const struct lb_config *cfg, int sysfs)
+static void settle_target(
+	struct lb_lun *lun, const struct lb_config *cfg, struct lb_stack *stack, uint32_t index)
 {
 	char suspended[128] = "";
 	struct lb_err err;
 
 	if (!open_fd(lun))
 		return;
-	if (lun->kind == LB_LUN_BLOCK)
-		lb_sysfs_describe(sysfs, lun, suspended);
+	if (lun->kind == LB_LUN_BLOCK) {
+		lb_sysfs_describe(stack->sysfs, lun, suspended);
+		lb_stack_describe(stack, lun, index);
+	}
 	if (!measure(lun))
 		return;
 	if (suspended[0])
-		refuse(lun, LB_ST_UNAVAILABLE, "%s is suspended: dmsetup resume %s", suspended,
-			suspended);
+		lb_lun_refuse(lun, LB_ST_UNAVAILABLE, "%s is suspended: dmsetup resume %s",
+			suspended, suspended);
 	else if (lb_region_fit(lun, &cfg->region, cfg->size_bytes, &err))
-		refuse(lun, err.status, "%s", err.text);
+		lb_lun_refuse(lun, err.status, "%s", err.text);
 	else
 		lun->fate = LB_FATE_USED;
-}
-
-static struct extent extent_of(const struct lb_lun *lun)
-{
-	struct extent e = {.dev = lun->dev, .end = lun->size_bytes};
-	struct loop_info64 info;
-
-	if (lun->kind != LB_LUN_BLOCK)
-		e.ino = lun->ino;
-	else if (major(lun->dev) == LOOP_MAJOR && !ioctl(lun->fd, LOOP_GET_STATUS64, &info)) {
-		/* numbered as the kernel packs them, which below 2^32 is as dev_t does */
-		bool is_file = !info.lo_rdevice;
-
-		e = (struct extent){.dev = is_file ? info.lo_device : info.lo_rdevice,
-			.ino = is_file ? info.lo_inode : 0,
-			.start = info.lo_offset,
-			.end = info.lo_offset + lun->size_bytes};
-	}
-	return e;
-}
-
-/* Refuses each LUN whose bytes are those of one before it, under whatever name. */
-static int refuse_twins(struct lb_lun *luns, size_t n, struct lb_err *err)
-{
-	struct extent *extents = calloc(n + 1, sizeof(*extents));
-
-	if (!extents)
-		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "no memory for %zu targets", n);
-	for (size_t i = 0; i < n; i++) {
-		struct lb_lun *lun = &luns[i];
-
-		if (lun->fate != LB_FATE_USED)
-			continue;
-		extents[i] = extent_of(lun);
-		for (size_t k = 0; k < i; k++) {
-			if (luns[k].fate != LB_FATE_USED || extents[k].dev != extents[i].dev ||
-				extents[k].ino != extents[i].ino ||
-				extents[k].start >= extents[i].end ||
-				extents[i].start >= extents[k].end)
-				continue;
-			if (lun->kind == luns[k].kind && lun->dev == luns[k].dev)
-				refuse(lun, LB_ST_USAGE, "the same %s as %s: give it once",
-					lun->kind == LB_LUN_BLOCK ? "device" : "file",
-					luns[k].name);
-			else
-				refuse(lun, LB_ST_USAGE,
-					"the same storage as %s, by a loop device: give one of "
-					"them",
-					luns[k].name);
-			break;
-		}
-	}
-	free(extents);
-	return 0;
 }
 
 /* A descriptor for each LUN, and room for what else the run opens. */
@@ -398,18 +354,20 @@ int lb_luns_open(struct lb_lun *luns, const struct lb_config *cfg, _Atomic uint3
 	_Atomic uint64_t *filled_bytes, struct lb_err *err)
 {
 	uint32_t n = (uint32_t)cfg->n_targets, total = n + cfg->scratch.count, i;
-	int rc = raise_open_files(total, err), sysfs;
+	int rc = raise_open_files(total, err);
+	struct lb_stack stack;
 
 	if (rc)
 		return rc;
-	sysfs = lb_sysfs_open();
+	lb_stack_init(&stack, lb_sysfs_open(), "/proc");
 	for (i = 0; i < n; i++) {
 		atomic_store(at, i);
-		settle_target(&luns[i], cfg, sysfs);
+		settle_target(&luns[i], cfg, &stack, i);
 	}
-	if (sysfs >= 0)
-		close(sysfs);
-	rc = refuse_twins(luns, n, err);
+	rc = lb_luns_relate(luns, n, &stack, cfg->op != LB_READ, err);
+	if (stack.sysfs >= 0)
+		close(stack.sysfs);
+	lb_stack_done(&stack);
 	if (!rc && cfg->scratch.count) {
 		atomic_store(at, n);
 		rc = create_scratch(luns + n, cfg, err);

@@ -31,7 +31,7 @@ struct lb_path {
 /* Names of what stands in some relation to a LUN: N of them, the first LB_NAMES_MAX kept. */
 struct lb_names {
 	uint32_t n;
-	char name[LB_NAMES_MAX][64];
+	char name[LB_NAMES_MAX][128];
 };
 
 /*
@@ -67,6 +67,7 @@ struct lb_lun {
 	char write_cache[16];     /* "write back", "write through" */
 	int64_t optimal_io_bytes; /* -1 unknown */
 	int64_t read_only;        /* 1, 0; -1 unknown */
+	char map[128];            /* alias of the multipath map that it is a path of */
 	bool is_partition;        /* of a disk; a map of a partition has dm_type "part" */
 	bool wwid_not_unique;     /* a target of another size has the same one */
 	uint32_t n_paths;         /* of a multipath map; the first LB_PATHS_MAX are in `paths` */
@@ -74,7 +75,7 @@ struct lb_lun {
 	struct lb_path paths[LB_PATHS_MAX];
 	struct lb_names held_by; /* maps and arrays on it or its partitions, mounts, swap */
 	struct lb_names lies_on; /* all below it, through slaves/; a partition's disk */
-	char in_use[128]; /* "mounted on /u01", "swap", "held by vg-lv"; "" not that we know */
+	char in_use[320]; /* "mounted on /u01", "swap", "held by vg-lv"; "" not that we know */
 	/* the part of it that is used */
 	uint64_t region_start, region_end; /* bytes; end - start is a multiple of the xfer size */
 };
@@ -96,6 +97,17 @@ void lb_luns_init(struct lb_lun *luns, const struct lb_config *cfg);
  */
 int lb_luns_open(struct lb_lun *luns, const struct lb_config *cfg, _Atomic uint32_t *at,
 	_Atomic uint64_t *filled_bytes, struct lb_err *err);
+
+/* Its fate is settled: refused, with STATUS and a sentence. */
+void lb_lun_refuse(struct lb_lun *lun, enum lb_status status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * What LUN's name stands for: kind, dev, ino, and the size of a file. Returns a descriptor that
+ * only names it (O_PATH), which the caller closes; nothing is opened, so nothing hangs. Negative:
+ * its fate is settled, it is no LUN.
+ */
+int lb_lun_look(struct lb_lun *lun);
 
 void lb_luns_close(struct lb_lun *luns, size_t n);
 

@@ -19,6 +19,13 @@ int lb_report_text(FILE *out, const struct lb_result *r);
  */
 int lb_report_json(FILE *out, const struct lb_result *r);
 
+/*
+ * What LUN is, into the object that is open in J: the keys that rows of the result and of the list
+ * have in common.
+ */
+struct lb_json;
+void lb_report_lun(struct lb_json *j, const struct lb_lun *lun);
+
 /* Its findings, wrapped; LABELS are the LUNs' names. Findings that say the same share a line. */
 void lb_report_findings(FILE *out, const struct lb_result *r, char *const *labels);
 

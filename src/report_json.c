@@ -156,34 +156,6 @@ static void put_figures(struct lb_json *j, const struct lb_figures *f)
 
 /* ---- LUNs and targets ---- */
 
-static void put_identity(struct lb_json *j, const struct lb_lun *lun)
-{
-	static const char *const kinds[] = {"block", "file", "scratch"};
-
-	lb_json_str(j, "name", lun->name);
-	lb_json_str(j, "kind", kinds[lun->kind]);
-	put_text(j, "kernel_name", lun->kernel_name);
-	put_text(j, "vendor", lun->vendor);
-	put_text(j, "product", lun->model);
-	put_text(j, "revision", lun->revision);
-	put_text(j, "serial", lun->serial);
-	lb_json_u64(j, "size_bytes", lun->size_bytes);
-	lb_json_u64(j, "usable_bytes", lun->region_end - lun->region_start);
-	lb_json_u64(j, "region_start_bytes", lun->region_start);
-	lb_json_u64(j, "region_end_bytes", lun->region_end);
-	put_known(j, "logical_block_bytes", (int64_t)lun->logical_block - !lun->logical_block);
-	put_known(j, "physical_block_bytes", (int64_t)lun->physical_block - !lun->physical_block);
-	put_text(j, "scheduler", lun->scheduler);
-	put_known(j, "queue_depth", lun->queue_depth);
-	put_known(j, "nr_requests", lun->nr_requests);
-	put_known(j, "max_io_bytes", lun->max_io_bytes);
-	if (lun->rotational < 0)
-		lb_json_null(j, "rotational");
-	else
-		lb_json_bool(j, "rotational", lun->rotational);
-	lb_json_bool(j, "nowait", lun->has_nowait);
-}
-
 static void put_luns(struct lb_json *j, const struct lb_result *r)
 {
 	lb_json_open(j, "luns", '[');
@@ -191,7 +163,11 @@ static void put_luns(struct lb_json *j, const struct lb_result *r)
 		const struct lb_lun_result *l = &r->luns[i];
 
 		lb_json_open(j, NULL, '{');
-		put_identity(j, l->lun);
+		lb_report_lun(j, l->lun);
+		lb_json_u64(j, "usable_bytes", l->lun->region_end - l->lun->region_start);
+		lb_json_u64(j, "region_start_bytes", l->lun->region_start);
+		lb_json_u64(j, "region_end_bytes", l->lun->region_end);
+		lb_json_bool(j, "nowait", l->lun->has_nowait);
 		lb_json_bool(j, "started_late", l->is_late_start);
 		put_fig_f64(j, "seq_passes", l->seq_passes);
 		put_fig_u64(j, "kernel_ios", (struct lb_fig_u64){l->has_kernel, l->kernel_ios});

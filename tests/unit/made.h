@@ -144,6 +144,8 @@ static inline struct made *made_new(uint32_t n_luns, uint32_t n_workers, uint32_
 			.nr_requests = LB_LUN_UNKNOWN,
 			.max_io_bytes = LB_LUN_UNKNOWN,
 			.rotational = LB_LUN_UNKNOWN,
+			.optimal_io_bytes = LB_LUN_UNKNOWN,
+			.read_only = LB_LUN_UNKNOWN,
 			.has_nowait = true,
 			.region_end = 100ull << 30};
 		snprintf(lun->kernel_name, sizeof(lun->kernel_name), "dm-%u", i);

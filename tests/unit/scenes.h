@@ -177,10 +177,28 @@ static inline struct made *scene_nothing(void)
 	return m;
 }
 
+/* All that may be known of a LUN. */
+static inline void scene_identity(struct lb_lun *lun)
+{
+	snprintf(lun->wwid, sizeof(lun->wwid), "360002ac0000000000000002300007d1a");
+	snprintf(lun->dm_name, sizeof(lun->dm_name), "mpath0");
+	snprintf(lun->dm_uuid, sizeof(lun->dm_uuid), "mpath-%.100s", lun->wwid);
+	snprintf(lun->dm_type, sizeof(lun->dm_type), "mpath");
+	snprintf(lun->write_cache, sizeof(lun->write_cache), "write back");
+	lun->optimal_io_bytes = 16384;
+	lun->read_only = 0;
+	lun->n_paths = 2;
+	lun->paths[0] = (struct lb_path){"sda", "2:0:0:1", "running", 64};
+	lun->paths[1] = (struct lb_path){"sdb", "", "", LB_LUN_UNKNOWN};
+	lun->held_by = (struct lb_names){2, {"mpath0p1", "mounted on /u01"}};
+	lun->lies_on = (struct lb_names){2, {"sda", "sdb"}};
+}
+
 static inline struct made *scene_signal(void)
 {
 	struct made *m = made_new(2, 2, 8);
 
+	scene_identity(&m->board.luns[0]);
 	m->cfg.hist = LB_HIST_EACH;
 	scene_load(m, 0, 64, 3 * MS);
 	scene_load(m, 1, 9, 3 * MS);

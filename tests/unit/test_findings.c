@@ -48,6 +48,23 @@ static void nothing_to_find(void **state)
 	expect(good(4), "", 0, NULL);
 }
 
+static void who_else_is_there(void **state)
+{
+	struct made *m = good(3);
+
+	(void)state;
+	strcpy(m->board.luns[1].in_use, "mounted on /u01");
+	expect(m, "in-use", 1,
+		"mounted on /u01: what others do there is in the figures, and the load is theirs "
+		"too");
+	m = good(3);
+	strcpy(m->board.luns[2].wwid, "36000");
+	m->board.luns[2].wwid_not_unique = true;
+	expect(m, "wwid-not-unique", 2,
+		"a LUN of another size has the same WWID 36000: they are taken for two, but one of "
+		"them may be shown wrongly");
+}
+
 static void no_xfers(void **state)
 {
 	struct made *m = made_new(2, 1, 16);
@@ -339,6 +356,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_to_find),
+		cmocka_unit_test(who_else_is_there),
 		cmocka_unit_test(no_xfers),
 		cmocka_unit_test(stall),
 		cmocka_unit_test(luns_differ),

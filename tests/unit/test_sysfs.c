@@ -1,105 +1,15 @@
 /* sysfs.c over trees made for it, so that devices can be tried which no test machine has. */
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "sysfs.h"
-
-struct tree {
-	char root[64];
-	int root_fd, block_fd;
-};
-
-static void put_bytes(struct tree *t, const char *path, const void *data, size_t n)
-{
-	char part[256];
-	int fd;
-
-	for (const char *slash = path; (slash = strchr(slash, '/')); slash++) {
-		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
-		assert_true(!mkdirat(t->root_fd, part, 0700) || errno == EEXIST);
-	}
-	fd = openat(t->root_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, data, n), n);
-	close(fd);
-}
-
-/* A file DIR/NAME with a line of text, under devices/. */
-static void put(struct tree *t, const char *dir, const char *name, const char *text)
-{
-	char path[256], line[256];
-
-	snprintf(path, sizeof(path), "devices/%s/%s", dir, name);
-	snprintf(line, sizeof(line), "%s\n", text);
-	put_bytes(t, path, line, strlen(line));
-}
-
-/* /sys/dev/block/NUMBERS, for the device at devices/DIR. */
-static void number(struct tree *t, const char *numbers, const char *dir)
-{
-	char target[256], link[64];
-
-	snprintf(target, sizeof(target), "../../devices/%s", dir);
-	snprintf(link, sizeof(link), "dev/block/%s", numbers);
-	assert_int_equal(symlinkat(target, t->root_fd, link), 0);
-}
-
-/* DIR lies on SLAVE, a directory beside it. */
-static void below(struct tree *t, const char *dir, const char *slave, const char *name)
-{
-	char target[256], link[256];
-
-	snprintf(target, sizeof(target), "../../%s", slave);
-	snprintf(link, sizeof(link), "devices/%s/slaves", dir);
-	assert_true(!mkdirat(t->root_fd, link, 0700) || errno == EEXIST);
-	snprintf(link, sizeof(link), "devices/%s/slaves/%s", dir, name);
-	assert_int_equal(symlinkat(target, t->root_fd, link), 0);
-}
-
-static int make_tree(void **state)
-{
-	struct tree *t = calloc(1, sizeof(*t));
-
-	strcpy(t->root, "/tmp/lunbench-test.XXXXXX");
-	assert_non_null(mkdtemp(t->root));
-	t->root_fd = open(t->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	put_bytes(t, "dev/block/.here", "", 0);
-	t->block_fd = openat(t->root_fd, "dev/block", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(t->block_fd >= 0);
-	*state = t;
-	return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static int remove_tree(void **state)
-{
-	struct tree *t = *state;
-
-	close(t->block_fd);
-	close(t->root_fd);
-	nftw(t->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	free(t);
-	return 0;
-}
+#include "tree.h"
 
 static const char *describe(struct tree *t, unsigned int maj, unsigned int min, struct lb_lun *lun)
 {
@@ -123,6 +33,13 @@ static void put_sda(struct tree *t)
 	put(t, "sda", "queue/nr_requests", "256");
 	put(t, "sda", "queue/max_sectors_kb", "512");
 	put(t, "sda", "queue/rotational", "0");
+	put(t, "sda", "queue/optimal_io_size", "16384");
+	put(t, "sda", "queue/write_cache", "write through");
+	put(t, "sda", "queue/logical_block_size", "512");
+	put(t, "sda", "queue/physical_block_size", "4096");
+	put(t, "sda", "size", "2048");
+	put(t, "sda", "ro", "1");
+	put(t, "sda", "device/wwid", "naa.60002ac0000000000000002300007d1a");
 	put_bytes(t, "devices/sda/device/vpd_pg80", page_80, sizeof(page_80));
 }
 
@@ -148,6 +65,20 @@ static void a_scsi_disk(void **state)
 	assert_int_equal(lun.nr_requests, 256);
 	assert_int_equal(lun.max_io_bytes, 512 * 1024);
 	assert_int_equal(lun.rotational, 0);
+	assert_int_equal(lun.optimal_io_bytes, 16384);
+	assert_string_equal(lun.write_cache, "write through");
+	assert_int_equal(lun.read_only, 1);
+	assert_string_equal(lun.wwid, "360002ac0000000000000002300007d1a");
+	assert_string_equal(lun.dm_name, "");
+	assert_false(lun.is_partition);
+	put(t, "sda", "queue/optimal_io_size", "0"); /* none */
+	describe(t, 8, 0, &lun);
+	assert_int_equal(lun.optimal_io_bytes, LB_LUN_UNKNOWN);
+
+	lb_sysfs_measure(t->block_fd, &lun);
+	assert_int_equal(lun.size_bytes, 1 << 20);
+	assert_int_equal(lun.logical_block, 512);
+	assert_int_equal(lun.physical_block, 4096);
 }
 
 static void a_partition_is_told_of_by_its_disk(void **state)
@@ -158,13 +89,20 @@ static void a_partition_is_told_of_by_its_disk(void **state)
 	put_sda(t);
 	put(t, "sda/sda1", "partition", "1");
 	number(t, "8:1", "sda/sda1");
+	put(t, "sda/sda1", "size", "100");
 	assert_string_equal(describe(t, 8, 1, &lun), "");
 	assert_string_equal(lun.kernel_name, "sda1");
 	assert_3par(&lun);
 	assert_string_equal(lun.serial, ""); /* the disk's, not the partition's */
+	assert_string_equal(lun.wwid, "");
+	assert_true(lun.is_partition);
 	assert_string_equal(lun.scheduler, "mq-deadline");
 	assert_int_equal(lun.nr_requests, 256);
 	assert_int_equal(lun.queue_depth, 64);
+	assert_int_equal(lun.read_only, LB_LUN_UNKNOWN); /* its own, and it does not tell */
+	lb_sysfs_measure(t->block_fd, &lun);
+	assert_int_equal(lun.size_bytes, 51200);
+	assert_int_equal(lun.physical_block, 4096);
 }
 
 static void put_map(struct tree *t, const char *dm, const char *name, const char *uuid)
@@ -193,6 +131,10 @@ static void a_map_is_told_of_by_its_path(void **state)
 	assert_string_equal(lun.kernel_name, "dm-3");
 	assert_3par(&lun);
 	assert_string_equal(lun.serial, "16289A");
+	assert_string_equal(lun.wwid, "360002ac0"); /* its uuid's */
+	assert_string_equal(lun.dm_name, "mpatha");
+	assert_string_equal(lun.dm_uuid, "mpath-360002ac0");
+	assert_string_equal(lun.dm_type, "mpath");
 	assert_string_equal(lun.scheduler, "none");
 	assert_int_equal(lun.rotational, 1);
 	assert_int_equal(lun.queue_depth, LB_LUN_UNKNOWN);
@@ -202,6 +144,8 @@ static void a_map_is_told_of_by_its_path(void **state)
 	assert_string_equal(describe(t, 253, 4, &lun), "");
 	assert_3par(&lun);
 	assert_string_equal(lun.serial, ""); /* a part of that LUN is not that LUN */
+	assert_string_equal(lun.wwid, "");
+	assert_string_equal(lun.dm_type, "part");
 }
 
 static void a_map_on_a_partition(void **state)
@@ -218,6 +162,8 @@ static void a_map_on_a_partition(void **state)
 		assert_string_equal(describe(t, 253, 5, &lun), "");
 		assert_3par(&lun);
 		assert_string_equal(lun.serial, "");
+		assert_string_equal(lun.dm_type, i ? "mpath" : "lvm");
+		assert_string_equal(lun.wwid, i ? "360002ac0" : "");
 		put(t, "dm-5", "dm/uuid", "mpath-360002ac0"); /* a multipath map neither */
 	}
 }
@@ -272,6 +218,10 @@ static void nvme_and_virtio(void **state)
 	assert_string_equal(lun.model, "PURE FlashArray");
 	assert_string_equal(lun.serial, "4F8A0E1C");
 	assert_string_equal(lun.revision, "6.4.1");
+	assert_string_equal(lun.wwid, "");
+	put(t, "nvme0n1", "wwid", "eui.00254B1C2D3E4F50");
+	describe(t, 259, 0, &lun);
+	assert_string_equal(lun.wwid, "200254b1c2d3e4f50");
 
 	put(t, "vda", "device/vendor", "0x1af4"); /* of its bus */
 	put(t, "vda", "serial", "disk-7");
@@ -349,8 +299,6 @@ static void files_have_no_kernel_count(void **state)
 	lun = (struct lb_lun){.kind = LB_LUN_BLOCK, .dev = makedev(4000, 4000)};
 	assert_int_equal(lb_lun_kernel_stat(&lun, &stat), -ENOENT);
 }
-
-#define ON_TREE(f) cmocka_unit_test_setup_teardown(f, make_tree, remove_tree)
 
 int main(void)
 {

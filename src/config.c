@@ -120,6 +120,11 @@ int lb_config_parse(struct lb_config *cfg, int argc, char **argv, struct lb_err 
 	int rc;
 
 	memset(cfg, 0, sizeof(*cfg));
+	if (argc > 1 && !strcmp(argv[1], "list")) {
+		cfg->command = LB_CMD_LIST;
+		argc--;
+		argv++;
+	}
 	cfg->null_opts = calloc(1, sizeof(*cfg->null_opts));
 	cfg->targets = calloc((size_t)argc + 1, sizeof(*cfg->targets));
 	if (!cfg->targets || make_set(cfg, lb_options, lb_options_count, cfg) ||
@@ -200,10 +205,33 @@ static int check_targets(const struct lb_config *cfg, struct lb_err *err)
 		"no target given: name block devices or files, or use --scratch");
 }
 
+/* lunbench list takes no more than says what to list and where to. */
+static int check_list(const struct lb_config *cfg, struct lb_err *err)
+{
+	static const char *const taken[] = {"targets", "json"};
+
+	for (size_t s = 0; s < cfg->n_sets; s++) {
+		const struct lb_opt_set *set = &cfg->sets[s];
+
+		for (size_t i = 0; i < set->n; i++) {
+			const char *name = set->rows[i].name;
+
+			if (set->source[i] != LB_SRC_DEFAULT && strcmp(name, taken[0]) &&
+				strcmp(name, taken[1]))
+				return refuse(cfg, name, err,
+					"is of no use to lunbench list, which takes --targets and "
+					"--json");
+		}
+	}
+	return cfg->n_targets || cfg->targets_file ? check_targets(cfg, err) : 0;
+}
+
 int lb_config_check(struct lb_config *cfg, struct lb_err *err)
 {
 	int rc = check_size_and_region(cfg, err);
 
+	if (cfg->command == LB_CMD_LIST)
+		return check_list(cfg, err);
 	if (!rc && cfg->threads_per_lun > cfg->qd)
 		rc = refuse(cfg, "threads-per-lun", err,
 			"is more than --qd %" PRIu32 ": each thread needs a transfer of its own",
@@ -236,11 +264,14 @@ void lb_config_done(struct lb_config *cfg)
 void lb_config_print_help(FILE *out, const struct lb_config *cfg)
 {
 	fputs("Usage: lunbench [OPTION]... LUN...\n"
+	      "       lunbench list [--targets FILE] [--json FILE] [LUN]...\n"
 	      "\n"
 	      "Reads block devices as a database would, all at the same time, and says what\n"
 	      "each of them did: transfers, rates, latencies. It never writes to one.\n"
 	      "\n"
 	      "  lunbench --op read --pat rand --size 16k --qd 64 /dev/mapper/*\n"
+	      "\n"
+	      "lunbench list says what LUNs there are, the paths of each, and who uses it.\n"
 	      "\n"
 	      "SIZE is bytes, or with k, M, G, T or P: powers of 1024. TIME is seconds, or with\n"
 	      "ns, us, ms, s, m, h or d. Options and LUNs may be mixed; -- ends the options.\n"

@@ -11,6 +11,7 @@
 #include "err.h"
 #include "opt.h"
 
+enum lb_command { LB_CMD_RUN, LB_CMD_LIST };
 enum lb_op { LB_READ, LB_WRITE, LB_OPS }; /* of one transfer */
 enum lb_pat { LB_RAND, LB_SEQ };
 enum lb_hist_show { LB_HIST_NONE, LB_HIST_TOTAL, LB_HIST_EACH };
@@ -33,6 +34,7 @@ struct lb_scratch {
 };
 
 struct lb_config {
+	int command; /* enum lb_command */
 	/* workload */
 	int op; /* enum lb_op; mixed comes with the write interlock */
 	int pat;
@@ -77,9 +79,9 @@ extern const struct lb_opt lb_options[];
 extern const size_t lb_options_count;
 
 /*
- * argv -> config: defaults, options, operands, and the lines of --targets. Returns 0 or negative
- * with ERR. The strings of argv are kept, not copied. After any return lb_config_done() may be
- * called.
+ * argv -> config: the command, if argv[1] is one, defaults, options, operands, and the lines of
+ * --targets. Returns 0 or negative with ERR. The strings of argv are kept, not copied. After any
+ * return lb_config_done() may be called.
  */
 int lb_config_parse(struct lb_config *cfg, int argc, char **argv, struct lb_err *err);
 

@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "list.h"
 #include "output.h"
 #include "report.h"
 #include "result.h"
 #include "shm.h"
 #include "supervise.h"
+#include "sysfs.h"
 #include "units.h"
 
 struct run {
@@ -49,23 +51,25 @@ static void secure_stdio(void)
 			abort();
 }
 
-/* What became of targets that are not measured, for people to read. Returns how many were refused.
- */
-static uint32_t tell_fates(const struct lb_board *b)
+/* What became of a target that is not used, for people to read. Returns whether it was refused. */
+static bool tell_fate(const struct lb_lun *lun)
 {
 	char name[512], why[1024];
-	uint32_t refused = 0;
 
-	for (uint32_t i = 0; i < b->n_luns; i++) {
-		const struct lb_lun *lun = &b->luns[i];
-
-		if (lun->fate != LB_FATE_REFUSED && lun->fate != LB_FATE_PASSED_OVER)
-			continue;
+	if (lun->fate == LB_FATE_REFUSED || lun->fate == LB_FATE_PASSED_OVER)
 		fprintf(stderr, "lunbench: %s: %s%s\n", lb_printable(name, sizeof(name), lun->name),
 			lun->fate == LB_FATE_PASSED_OVER ? "passed over: " : "",
 			lb_printable(why, sizeof(why), lun->why));
-		refused += lun->fate == LB_FATE_REFUSED;
-	}
+	return lun->fate == LB_FATE_REFUSED;
+}
+
+/* Returns how many were refused. */
+static uint32_t tell_fates(const struct lb_board *b)
+{
+	uint32_t refused = 0;
+
+	for (uint32_t i = 0; i < b->n_luns; i++)
+		refused += tell_fate(&b->luns[i]);
 	return refused;
 }
 
@@ -113,6 +117,42 @@ static int measure(struct run *r)
 	return status ? status : r->result.status;
 }
 
+static int write_list(struct run *r, const struct lb_list *list)
+{
+	const char *json_path = r->cfg.json_path;
+	struct lb_err err;
+	int failed = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		tell_fate(&list->rows[i].lun);
+	if (!json_path || strcmp(json_path, "-"))
+		failed = lb_report_list(stdout, list) | ferror(stdout) | fflush(stdout);
+	if (failed)
+		complain("cannot write the list to the standard output");
+	if (json_path) {
+		lb_report_list_json(r->json.file, list);
+		if (lb_output_commit(&r->json, &err))
+			failed = complain_of(&err);
+	}
+	return failed ? LB_ST_OUTPUT : (int)list->status;
+}
+
+static int list(struct run *r)
+{
+	struct lb_list all;
+	struct lb_err err;
+	int sysfs = lb_sysfs_open(), status;
+
+	if (lb_list_make(&all, r->cfg.targets, r->cfg.n_targets, sysfs, "/proc", &err))
+		status = complain_of(&err);
+	else
+		status = write_list(r, &all);
+	lb_list_done(&all);
+	if (sysfs >= 0)
+		close(sysfs);
+	return status;
+}
+
 static int run(struct run *r, int argc, char **argv)
 {
 	struct lb_err err;
@@ -133,7 +173,7 @@ static int run(struct run *r, int argc, char **argv)
 		return complain_of(&err);
 	if (r->cfg.json_path && lb_output_open(&r->json, r->cfg.json_path, &err))
 		return complain_of(&err);
-	return measure(r);
+	return r->cfg.command == LB_CMD_LIST ? list(r) : measure(r);
 }
 
 int main(int argc, char **argv)

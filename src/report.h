@@ -26,6 +26,17 @@ int lb_report_json(FILE *out, const struct lb_result *r);
 struct lb_json;
 void lb_report_lun(struct lb_json *j, const struct lb_lun *lun);
 
+/* What became of a target, as an object of its own. */
+void lb_report_target(struct lb_json *j, const struct lb_lun *lun);
+
+/*
+ * lunbench list, for people and as schema/lunbench-list-1.schema.json describes it. They return as
+ * lb_report_text() does.
+ */
+struct lb_list;
+int lb_report_list(FILE *out, const struct lb_list *list);
+int lb_report_list_json(FILE *out, const struct lb_list *list);
+
 /* Its findings, wrapped; LABELS are the LUNs' names. Findings that say the same share a line. */
 void lb_report_findings(FILE *out, const struct lb_result *r, char *const *labels);
 

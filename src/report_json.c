@@ -180,21 +180,9 @@ static void put_luns(struct lb_json *j, const struct lb_result *r)
 
 static void put_targets(struct lb_json *j, const struct lb_result *r)
 {
-	static const char *const fates[] = {"unknown", "fit", "passed_over", "refused"};
-
 	lb_json_open(j, "targets", '[');
-	for (uint32_t i = 0; i < r->n_targets; i++) {
-		const struct lb_lun *lun = &r->targets[i];
-		bool is_refused = lun->fate == LB_FATE_REFUSED;
-
-		lb_json_open(j, NULL, '{');
-		lb_json_str(j, "name", lun->name);
-		lb_json_str(j, "fate", fates[lun->fate]);
-		put_known(j, "status", is_refused ? (int)lun->refusal : -1);
-		put_text(
-			j, "why", is_refused || lun->fate == LB_FATE_PASSED_OVER ? lun->why : NULL);
-		lb_json_close(j, '}');
-	}
+	for (uint32_t i = 0; i < r->n_targets; i++)
+		lb_report_target(j, &r->targets[i]);
 	lb_json_close(j, ']');
 }
 

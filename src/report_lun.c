@@ -80,3 +80,16 @@ void lb_report_lun(struct lb_json *j, const struct lb_lun *lun)
 	put_names(j, "held_by", &lun->held_by);
 	put_names(j, "lies_on", &lun->lies_on);
 }
+
+void lb_report_target(struct lb_json *j, const struct lb_lun *lun)
+{
+	static const char *const fates[] = {"unknown", "fit", "passed_over", "refused"};
+	bool is_refused = lun->fate == LB_FATE_REFUSED;
+
+	lb_json_open(j, NULL, '{');
+	lb_json_str(j, "name", lun->name);
+	lb_json_str(j, "fate", fates[lun->fate]);
+	put_known(j, "status", is_refused ? (int)lun->refusal : -1);
+	put_text(j, "why", is_refused || lun->fate == LB_FATE_PASSED_OVER ? lun->why : "");
+	lb_json_close(j, '}');
+}

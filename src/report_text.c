@@ -54,28 +54,6 @@ static void add_figure(struct lb_table *t, struct lb_fig_f64 f, double unit, int
 		lb_table_add(t, "%.*f", decimals_for(f.v / unit, base), f.v / unit);
 }
 
-/* A size to three digits. */
-static const char *about_size(char *buf, size_t n, uint64_t bytes)
-{
-	static const char letters[] = "kMGTPE";
-	double v = (double)bytes;
-	int u = -1;
-
-	while (v >= 1024 && u < 5) {
-		v /= 1024;
-		u++;
-	}
-	if (u < 0)
-		snprintf(buf, n, "%" PRIu64, bytes);
-	else
-		snprintf(buf, n, "%.*f%c",
-			v >= 100 || v == (double)(uint64_t)v ? 0
-			: v >= 10                            ? 1
-							     : 2,
-			v, letters[u]);
-	return buf;
-}
-
 static const struct lb_figures *row_figures(const struct lb_result *r, uint32_t i)
 {
 	return i < r->n_luns ? &r->luns[i].fig : &r->total;
@@ -187,7 +165,7 @@ static void add_what(struct lb_table *t, const struct lb_lun *lun)
 	char vendor[128], model[128], size[32];
 	const char *blank = lun->vendor[0] && lun->model[0] ? " " : "";
 
-	about_size(size, sizeof(size), lun->size_bytes);
+	lb_format_about_size(size, sizeof(size), lun->size_bytes);
 	lb_printable(vendor, sizeof(vendor), lun->vendor);
 	lb_printable(model, sizeof(model), lun->model);
 	if (lun->kind == LB_LUN_BLOCK && (vendor[0] || model[0]))
@@ -222,7 +200,7 @@ static void print_rates(struct text *x)
 		} else {
 			lb_table_add(&t, "Total");
 			lb_table_add(&t, "%u LUN%s, %s", r->n_luns, r->n_luns == 1 ? "" : "s",
-				about_size(size, sizeof(size), size_bytes));
+				lb_format_about_size(size, sizeof(size), size_bytes));
 		}
 		lb_table_add(&t, "%" PRIu64, f->xfers);
 		lb_table_add(&t, "%s", sec);

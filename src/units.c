@@ -179,6 +179,27 @@ char *lb_format_duration(char *buf, size_t n, uint64_t ns)
 	return buf;
 }
 
+char *lb_format_about_size(char *buf, size_t n, uint64_t bytes)
+{
+	static const char letters[] = "kMGTPE";
+	double v = (double)bytes;
+	int u = -1;
+
+	while (v >= 1024 && u < 5) {
+		v /= 1024;
+		u++;
+	}
+	if (u < 0)
+		snprintf(buf, n, "%" PRIu64, bytes);
+	else
+		snprintf(buf, n, "%.*f%c",
+			v >= 100 || v == (double)(uint64_t)v ? 0
+			: v >= 10                            ? 1
+							     : 2,
+			v, letters[u]);
+	return buf;
+}
+
 char *lb_format_latency(char *buf, size_t n, uint64_t ns)
 {
 	static const struct unit units[] = {{"s", LB_NSEC_PER_SEC}, {"ms", LB_NSEC_PER_MSEC},

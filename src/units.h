@@ -21,12 +21,13 @@ int lb_parse_duration(const char *s, uint64_t *ns);
 int lb_parse_percent(const char *s, uint64_t *ppm);
 
 /*
- * Formatters write at most N bytes with the NUL into BUF and return BUF. They never round; 32 bytes
- * hold any value.
+ * Formatters write at most N bytes with the NUL into BUF and return BUF. They do not round but
+ * where it is said; 32 bytes hold any value.
  */
 char *lb_format_size(char *buf, size_t n, uint64_t bytes);  /* "16k", "1.5M", "16777217" */
 char *lb_format_duration(char *buf, size_t n, uint64_t ns); /* "30s", "1.5ms", "2h30m" */
 
+char *lb_format_about_size(char *buf, size_t n, uint64_t bytes); /* three digits: "1.46T" */
 char *lb_format_latency(char *buf, size_t n, uint64_t ns); /* three digits: "5.13ms", "311us" */
 
 /*

@@ -129,16 +129,33 @@ def hung_runs(where, lun, good):
             for e in ENGINES for qd in (1, 32)}
 
 
+@contextlib.contextmanager
+def frozen_directory():
+    """A directory in which every write hangs."""
+    with scratch_file("256M") as image, tmpdir() as d:
+        sh("mkfs.ext4", "-q", "-F", image)
+        with loop(image) as disk, mounted(disk.path, d):
+            with hold_signals():
+                sh("fsfreeze", "--freeze", d)
+                thaw = Undo(f"freeze of {d}", lambda: sh("fsfreeze", "--unfreeze", d))
+            try:
+                yield d
+            finally:
+                thaw()
+
+
 @once
 def frozen_before():
-    with freezable("8M") as lun, loop_of("8M", "random") as good, tmpdir() as d:
+    with freezable("8M") as lun, loop_of("8M", "random") as good, tmpdir() as d, frozen_directory() as dead:
+        unanswered = Run(d, "--scratch", f"1x1M@{dead}", good)
         lun.freeze()
         runs = hung_runs(d, lun, good)
         time.sleep(0.5)
         # when these are under way, one that is deeper than the LUN's queue: there libaio's submit itself hangs
         full = Run(d, "--engine", "libaio", "--qd", "200", "--size", "4k", "--time", "1", "--drain", "1", lun, good)
         left = finish_all([*runs.values(), full], lun.thaw)
-        return runs, full, left
+        note_ends([unanswered], 15)
+        return runs, full, left, unanswered.finish()
 
 
 @once
@@ -210,6 +227,15 @@ def _():
 @test("what hangs in the kernel stays behind, and goes when the LUN is thawed")
 def _():
     ok(frozen_before()[2] >= 4, f"only {frozen_before()[2]} measuring processes were stuck: the LUN did not hang")
+
+
+@test("a target whose opening does not return is told, after 10 s, and is status 3")
+def _():
+    r = frozen_before()[3]
+    why = "scratch0: no answer for 10 s"
+    doc = r.expect(3, err=f"^lunbench: {why}$")
+    between(r.secs, 10, 11.7, "seconds to the prompt")
+    eq((r.out, doc["error"], doc["ended_by"], doc["complete"]), ("", why, "refused", False), "the end")
 
 
 @test("a LUN held to one I/O a second: the time is kept, and what is queued is outstanding")

@@ -90,6 +90,24 @@ static void errors_do_not_count_towards_the_count(void **state)
 	rig_done(&g);
 }
 
+static void a_count_that_only_errors_answer_ends(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_run(&g,
+		"--null-latency 1ms --null-script gone:1s:EIO --qd 4 --count 5000 --drain 2s lun");
+	assert_int_equal(rig_lun(&g, 0)->xfers, 4 * 999);
+	/* 2 s after the last good one; it is looked for every 100 ms */
+	assert_in_range(g.r.window_ns.v, 2999 * MS, 3200 * MS);
+	/* at 1000, 1001, 1003 ... 2023 ms; the next would be at 3047 */
+	assert_int_equal(rig_lun(&g, 0)->errors, 4 * (11 + (g.r.window_ns.v > 3047 * MS)));
+	assert_string_equal(g.r.ended_by, "stall");
+	assert_int_equal(g.r.status, LB_ST_FAULTY);
+	assert_int_equal(rig_lun(&g, 0)->outstanding, 0);
+	rig_done(&g);
+}
+
 static void backing_off_doubles_to_about_a_second(void **state)
 {
 	/* errors at these ms: each 1 ms after the back-off of 1, 2, 4 ... 512, 1024, 1024 ms */
@@ -239,6 +257,7 @@ int main(void)
 		cmocka_unit_test(errors_are_in_no_rate_or_latency),
 		cmocka_unit_test(short_and_empty_transfers_are_errors),
 		cmocka_unit_test(errors_do_not_count_towards_the_count),
+		cmocka_unit_test(a_count_that_only_errors_answer_ends),
 		cmocka_unit_test(backing_off_doubles_to_about_a_second),
 		cmocka_unit_test(a_good_one_ends_the_backing_off),
 		cmocka_unit_test(a_device_that_fails_at_once_is_no_storm),

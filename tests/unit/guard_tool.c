@@ -1,5 +1,5 @@
 /*
- * The write interlock, driven by tests: guard_tool [--open] [--overwrite ID]... PATH...
+ * The write interlock, driven by tests: guard_tool [--open] [--4kn] [--overwrite ID]... PATH...
  * Prints for each PATH a line "PATH: VERDICT", and with --open what was held in the end. Ends with
  * 0 when all may be written to, 2 when not. With --open a line is read from stdin before the end.
  */
@@ -27,6 +27,8 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--open"))
 			do_open = true;
+		else if (!strcmp(argv[i], "--4kn"))
+			cfg.size_bytes = 4096;
 		else if (!strcmp(argv[i], "--overwrite") && i + 1 < argc && n_overwrite < 64)
 			overwrite[n_overwrite++] = argv[++i];
 		else if (cfg.n_targets < 256)

@@ -22,3 +22,4 @@ for engine in io_uring libaio sync auto; do
 	run $engine ./lunbench --engine $engine --size 4k --qd 8 --count 2000 --json - /dev/mapper/mpatha
 	fact $engine.reads_after "$(reads_of dm-0)"
 done
+run text ./lunbench --size 4k --qd 8 --count 200 /dev/mapper/mpatha

@@ -450,11 +450,27 @@ static void find_suspended(const struct family *f, struct lb_use *use)
 	}
 }
 
+/*
+ * What belongs to a volume and is none: a thin pool takes writes, past all maps that it has, when
+ * nothing on it is active. LVM's IDs are of 64 characters; its own inner maps have a suffix there.
+ */
+static void find_innards(const struct lb_lun *lun, struct lb_use *use)
+{
+	bool is_lvms = !strncmp(lun->dm_uuid, "LVM-", 4) && strlen(lun->dm_uuid) > 4 + 64;
+
+	if (use->in_use || (!is_lvms && strcmp(lun->dm_type, "thin-pool") != 0))
+		return;
+	used(use, "the inside of a logical volume or of a thin pool");
+	say(use, "give the volume itself in its place");
+}
+
 static void find_read_only(const struct lb_lun *lun, struct lb_use *use)
 {
 	struct statvfs vfs;
 	int ro = 0;
 
+	if (use->in_use)
+		return;
 	if (lun->kind != LB_LUN_BLOCK) {
 		if (fstatvfs(lun->fd, &vfs))
 			used(use, "does not tell whether it is read-only: %s", strerror(errno));
@@ -505,6 +521,7 @@ void lb_guard_use(
 	find_multipath(&f, use);
 	find_users(&f, LB_USER_PROCESS, LB_USER_PROCESS, use);
 	find_holders(&f, use);
+	find_innards(lun, use);
 	find_read_only(lun, use);
 	if (scan->undecided[0])
 		used(use, "%s", scan->undecided);

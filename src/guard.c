@@ -12,7 +12,7 @@
 #include "guard_data.h"
 #include "guard_scan.h"
 #include "guard_use.h"
-#include "guard_wwid.h"
+#include "identity.h"
 #include "units.h"
 
 #define LOOKS   5                /* at most, while only processes have LUNs open, */
@@ -35,11 +35,11 @@ static bool is_named(const struct lb_lun *luns, size_t n, const struct lb_lun *l
 {
 	size_t named = 0;
 
-	if (!lb_guard_wwid_matches(lun, id))
+	if (!lb_wwid_matches(lun, id))
 		return false;
 	/* an ID that several LUNs have does not say which of them is meant */
 	for (size_t i = 0; i < n; i++)
-		named += is_judged(&luns[i]) && lb_guard_wwid_matches(&luns[i], id);
+		named += is_judged(&luns[i]) && lb_wwid_matches(&luns[i], id);
 	return named == 1;
 }
 
@@ -56,7 +56,7 @@ static bool may_overwrite(const struct lb_lun *luns, size_t n, const struct lb_l
 bool lb_guard_names_any(const struct lb_lun *luns, size_t n, const char *id)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (luns[i].kind != LB_LUN_SCRATCH && lb_guard_wwid_matches(&luns[i], id))
+		if (luns[i].kind != LB_LUN_SCRATCH && lb_wwid_matches(&luns[i], id))
 			return true;
 	}
 	return false;
@@ -67,7 +67,7 @@ bool lb_guard_names_any(const struct lb_lun *luns, size_t n, const char *id)
 static void judge_data(const struct lb_lun *lun, const struct lb_found *found, bool is_overwritten,
 	struct lb_verdict *v)
 {
-	char id[192];
+	char id[sizeof(v->say) - 32];
 
 	if (!found->is_something) {
 		v->may_write = true;
@@ -79,8 +79,10 @@ static void judge_data(const struct lb_lun *lun, const struct lb_found *found, b
 	} else {
 		v->can_override = true;
 		snprintf(v->what, sizeof(v->what), "%s", found->what);
-		lb_printable(id, sizeof(id), lb_guard_wwid(lun, (char[192]){0}, 192));
-		snprintf(v->say, sizeof(v->say), "--overwrite %s", id);
+		lb_printable(id, sizeof(id), lun->wwid[0] ? lun->wwid : lun->name);
+		/* some vendors' IDs have blanks */
+		snprintf(v->say, sizeof(v->say),
+			strchr(id, ' ') ? "--overwrite '%s'" : "--overwrite %s", id);
 	}
 }
 

@@ -163,16 +163,20 @@ class Loop(Disk):
         """Lets the loop see the present length of its file, as after a truncate."""
         sh("losetup", "--set-capacity", self.path)
 
-    def detach(self):
-        if not (self.sys / "loop").exists():
-            return
+    def _is_ours(self):
+        """Once given up, the number is anybody's: another test may have made its own of it by now."""
+        try:
+            return self.attr("loop/backing_file").startswith(os.path.realpath(self.backing))
+        except OSError:
+            return False
 
+    def detach(self):
         def gone():
             # while anybody has it open, -d only marks it to go at the last close
             sh("losetup", "--detach", self.path)
-            if (self.sys / "loop").exists():
+            if self._is_ours():
                 raise OSError(errno.EBUSY, f"{self.path} is still open somewhere")
-        _retry(lambda: (self.sys / "loop").exists() and gone())
+        _retry(lambda: self._is_ours() and gone())
 
 
 @contextlib.contextmanager

@@ -7,11 +7,13 @@
 #define LB_BOARD_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
 
 #include "engine.h"
 #include "err.h"
+#include "finding.h"
 #include "lun.h"
 #include "plan.h"
 #include "stats.h"
@@ -21,6 +23,7 @@ enum lb_stage {
 	LB_STAGE_REFUSED, /* `err` or a LUN's fate says why; the child ends */
 	LB_STAGE_RUNNING, /* plan and cells are there; workers have begun */
 	LB_STAGE_DRAINED, /* every worker has ended, nothing is in flight */
+	LB_STAGE_CHECKED, /* of `lunbench check`: plan and findings are there; the child ends */
 };
 
 #define LB_CLOSE_CLAIMED 0 /* close_ns while someone decides it: see lb_window_close() */
@@ -67,6 +70,8 @@ struct lb_board {
 	_Atomic uint64_t filled_bytes;
 	struct lb_err err; /* why it was refused, when no single LUN is at fault */
 
+	struct lb_findings findings; /* the child's: before the run, and of other runs beside it */
+
 	struct lb_lun *luns; /* all targets */
 	uint32_t n_luns;
 
@@ -87,6 +92,14 @@ struct lb_board {
 	int kick_fd; /* eventfd, child to parent: something on the board has changed */
 	int edge_fd; /* eventfd, parent to child: the window's edges have changed */
 };
+
+/* Whether the child has said all that it has to say. */
+static inline bool lb_board_is_done(const struct lb_board *b)
+{
+	enum lb_stage stage = (enum lb_stage)atomic_load_explicit(&b->stage, memory_order_acquire);
+
+	return stage == LB_STAGE_REFUSED || stage >= LB_STAGE_DRAINED;
+}
 
 static inline struct lb_cell *lb_board_cell(const struct lb_board *b, uint32_t lane, enum lb_op op)
 {

@@ -115,13 +115,18 @@ static int add_targets_file(struct lb_config *cfg, struct lb_err *err)
 	return 0;
 }
 
+/* by enum lb_command */
+static const char *const commands[] = {NULL, "list", "check"};
+
 int lb_config_parse(struct lb_config *cfg, int argc, char **argv, struct lb_err *err)
 {
 	int rc;
 
 	memset(cfg, 0, sizeof(*cfg));
-	if (argc > 1 && !strcmp(argv[1], "list")) {
-		cfg->command = LB_CMD_LIST;
+	for (int i = LB_CMD_LIST; argc > 1 && i <= LB_CMD_CHECK; i++)
+		if (!strcmp(argv[1], commands[i]))
+			cfg->command = i;
+	if (cfg->command != LB_CMD_RUN) {
 		argc--;
 		argv++;
 	}
@@ -197,6 +202,9 @@ static int check_targets(const struct lb_config *cfg, struct lb_err *err)
 			return lb_fail(err, LB_ST_USAGE, EINVAL,
 				"target %zu has an empty name: name a block device or a file",
 				i + 1);
+	if (cfg->command == LB_CMD_CHECK && cfg->scratch.count)
+		return refuse(cfg, "scratch", err,
+			"makes LUNs for a run; lunbench check looks at what is there");
 	if (cfg->n_targets || cfg->scratch.count)
 		return 0;
 	if (cfg->targets_file)
@@ -265,6 +273,7 @@ void lb_config_print_help(FILE *out, const struct lb_config *cfg)
 {
 	fputs("Usage: lunbench [OPTION]... LUN...\n"
 	      "       lunbench list [--targets FILE] [--json FILE] [LUN]...\n"
+	      "       lunbench check [OPTION]... LUN...\n"
 	      "\n"
 	      "Reads block devices as a database would, all at the same time, and says what\n"
 	      "each of them did: transfers, rates, latencies. It never writes to one.\n"
@@ -272,6 +281,8 @@ void lb_config_print_help(FILE *out, const struct lb_config *cfg)
 	      "  lunbench --op read --pat rand --size 16k --qd 64 /dev/mapper/*\n"
 	      "\n"
 	      "lunbench list says what LUNs there are, the paths of each, and who uses it.\n"
+	      "lunbench check says, without I/O, what would stop or distort the run that the\n"
+	      "same options ask for.\n"
 	      "\n"
 	      "SIZE is bytes, or with k, M, G, T or P: powers of 1024. TIME is seconds, or with\n"
 	      "ns, us, ms, s, m, h or d. Options and LUNs may be mixed; -- ends the options.\n"

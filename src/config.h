@@ -11,7 +11,7 @@
 #include "err.h"
 #include "opt.h"
 
-enum lb_command { LB_CMD_RUN, LB_CMD_LIST };
+enum lb_command { LB_CMD_RUN, LB_CMD_LIST, LB_CMD_CHECK };
 enum lb_op { LB_READ, LB_WRITE, LB_OPS }; /* of one transfer */
 enum lb_pat { LB_RAND, LB_SEQ };
 enum lb_hist_show { LB_HIST_NONE, LB_HIST_TOTAL, LB_HIST_EACH };

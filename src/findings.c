@@ -9,8 +9,6 @@
 #include "result.h"
 #include "units.h"
 
-#define OF_RUN (-1)
-
 /* Where a figure becomes a finding. */
 #define ZERO_SAMPLES_MIN 8    /* fewer zeros may be chance */
 #define BUSY_SHARE       0.95 /* of a CPU */
@@ -48,6 +46,7 @@ __attribute__((format(printf, 4, 5))) static void add(
 	}
 	finding = &r->findings[r->n_findings++];
 	finding->lun = lun;
+	finding->gravity = LB_DISTORTS;
 	snprintf(finding->code, sizeof(finding->code), "%s", code);
 	va_start(ap, fmt);
 	vsnprintf(finding->text, sizeof(finding->text), fmt, ap);
@@ -162,12 +161,12 @@ static void host_bound(struct finder *f)
 	if (r->plan->engine->caps & LB_CAP_NO_DEVICE) /* it measures just that */
 		return;
 	if (r->process_cpus.has && r->process_cpus.v > BUSY_SHARE * r->n_cpus)
-		add(f, OF_RUN, "host-bound",
+		add(f, LB_OF_RUN, "host-bound",
 			"%.2f of the %u CPUs allowed were busy: this host is the limit, not the "
 			"LUNs",
 			r->process_cpus.v, r->n_cpus);
 	else if (r->busiest_worker.has && r->busiest_worker.v > BUSY_SHARE)
-		add(f, OF_RUN, "host-bound",
+		add(f, LB_OF_RUN, "host-bound",
 			"a worker was %.0f%% busy: it is the limit of its LUNs; spread them with "
 			"--workers, or one LUN with --threads-per-lun",
 			100 * r->busiest_worker.v);
@@ -180,32 +179,20 @@ static void submit_slow(struct finder *f)
 
 	if (r->submit_mean_ns.has && median.has &&
 		r->submit_mean_ns.v > SUBMIT_SHARE * (double)median.v)
-		add(f, OF_RUN, "submit-slow",
+		add(f, LB_OF_RUN, "submit-slow",
 			"the calls that submit took %.1f us on average, %.0f%% of the median latency",
 			r->submit_mean_ns.v / 1e3, 100 * r->submit_mean_ns.v / (double)median.v);
 }
 
-static void qd_above_device(struct finder *f, int i, const struct lb_lun_result *l)
+/* What the measuring process found: before the run, and of other runs. */
+static void preflight(struct finder *f)
 {
-	int64_t depth = l->lun->queue_depth, requests = l->lun->nr_requests;
-	bool is_depth = depth > 0 && (requests <= 0 || depth <= requests);
-	int64_t least = is_depth ? depth : requests;
+	const struct lb_findings *found = &f->board->findings;
+	uint32_t n = atomic_load_explicit(&found->n, memory_order_acquire);
 
-	if (least > 0 && l->qd > (uint64_t)least)
-		add(f, i, "qd-above-device",
-			"qd %u is above the device's %s of %" PRIi64
-			": the rest waits in the host, and the wait is in the latency",
-			l->qd, is_depth ? "queue depth" : "nr_requests", least);
-}
-
-static void split_io(struct finder *f, int i, const struct lb_lun_result *l)
-{
-	char size[32], max[32];
-
-	if (l->lun->max_io_bytes > 0 && l->io_bytes > (uint64_t)l->lun->max_io_bytes)
-		add(f, i, "split-io", "the kernel splits each %s xfer: it takes at most %s at once",
-			lb_format_size(size, sizeof(size), l->io_bytes),
-			lb_format_size(max, sizeof(max), (uint64_t)l->lun->max_io_bytes));
+	for (uint32_t i = 0; i < n; i++)
+		if (found->at[i].gravity == LB_DISTORTS)
+			add(f, found->at[i].lun, found->at[i].code, "%s", found->at[i].text);
 }
 
 static void seq_wrapped(struct finder *f, int i, const struct lb_lun_result *l)
@@ -216,42 +203,11 @@ static void seq_wrapped(struct finder *f, int i, const struct lb_lun_result *l)
 			l->seq_passes.v);
 }
 
-static void uring_punts(struct finder *f, int i, const struct lb_lun_result *l)
-{
-	const struct lb_engine_ops *engine = f->r->plan->engine;
-
-	if (f->r->cfg->engine != LB_ENGINE_AUTO && engine->caps & LB_CAP_NEEDS_NOWAIT &&
-		!l->lun->has_nowait)
-		add(f, i, "uring-punts",
-			"no NOWAIT there: the kernel hands each %s I/O to a thread, which costs CPU "
-			"and rate; libaio does not",
-			engine->name);
-}
-
 static void late_start(struct finder *f, int i, const struct lb_lun_result *l)
 {
 	if (l->is_late_start)
 		add(f, i, "late-start",
 			"the first I/O had not been taken when the measured time began");
-}
-
-static void sizes_differ(struct finder *f)
-{
-	const struct lb_result *r = f->r;
-	uint64_t least = UINT64_MAX, most = 0;
-	char a[32], b[32];
-
-	for (uint32_t i = 0; i < r->n_luns; i++) {
-		uint64_t size = r->luns[i].lun->size_bytes;
-
-		least = size < least ? size : least;
-		most = size > most ? size : most;
-	}
-	if (least < most)
-		add(f, OF_RUN, "sizes-differ",
-			"the LUNs are not of one size (%s to %s), as those of an ASM disk group should "
-			"be",
-			lb_format_size(a, sizeof(a), least), lb_format_size(b, sizeof(b), most));
 }
 
 static void engine_notes(struct finder *f)
@@ -265,7 +221,7 @@ static void engine_notes(struct finder *f)
 		while (k < f->r->n_findings && strcmp(f->r->findings[k].text, text))
 			k++;
 		if (text[0] && k == f->r->n_findings)
-			add(f, OF_RUN, "engine-note", "%s", text);
+			add(f, LB_OF_RUN, "engine-note", "%s", text);
 	}
 }
 
@@ -285,16 +241,17 @@ int lb_findings_make(struct lb_result *r, const struct lb_board *board)
 		{kernel_count, NULL},
 		{NULL, host_bound},
 		{NULL, submit_slow},
-		{qd_above_device, NULL},
-		{split_io, NULL},
+		{NULL, preflight},
 		{seq_wrapped, NULL},
-		{uring_punts, NULL},
 		{late_start, NULL},
-		{NULL, sizes_differ},
 		{NULL, engine_notes},
 	};
 	struct finder f = {.r = r, .board = board};
 
+	if (atomic_load(&board->stage) == LB_STAGE_CHECKED) {
+		preflight(&f);
+		return f.is_short ? -ENOMEM : 0;
+	}
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		if (kinds[k].of_run)
 			kinds[k].of_run(&f);

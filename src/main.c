@@ -73,19 +73,37 @@ static uint32_t tell_fates(const struct lb_board *b)
 	return refused;
 }
 
+/* What keeps the run from beginning, a line each. */
+static bool tell_stops(const struct lb_result *r)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < r->preflight->n; i++) {
+		const struct lb_finding *f = &r->preflight->at[i];
+
+		if (f->gravity != LB_STOPS)
+			continue;
+		complain(f->text);
+		any = true;
+	}
+	return any;
+}
+
 static int write_reports(struct run *r)
 {
 	const struct lb_config *cfg = &r->cfg;
+	bool is_check = cfg->command == LB_CMD_CHECK;
 	bool json_only = cfg->json_path && strcmp(cfg->json_path, "-") == 0;
 	struct lb_err err;
 	int failed = 0;
 
 	if (!json_only && r->result.plan)
-		failed = lb_report_text(stdout, &r->result) | ferror(stdout) | fflush(stdout);
+		failed = (is_check ? lb_report_check : lb_report_text)(stdout, &r->result) |
+			 ferror(stdout) | fflush(stdout);
 	if (failed)
 		complain("cannot write the report to the standard output");
 	if (cfg->json_path) {
-		lb_report_json(r->json.file, &r->result);
+		(is_check ? lb_report_check_json : lb_report_json)(r->json.file, &r->result);
 		if (lb_output_commit(&r->json, &err)) {
 			complain_of(&err);
 			failed = 1;
@@ -99,6 +117,7 @@ static int measure(struct run *r)
 {
 	struct lb_err err;
 	uint32_t refused;
+	bool is_told; /* why it did not run: with its target, or in the report of a check */
 	int status;
 
 	if (lb_board_make(&r->board, &r->shm, &r->cfg, &err))
@@ -111,7 +130,8 @@ static int measure(struct run *r)
 	refused = tell_fates(r->board);
 	if (lb_result_make(&r->result, &r->cfg, r->board, &r->outcome, &err))
 		return complain_of(&err);
-	if (r->result.error[0] && !refused)
+	is_told = refused || (r->cfg.command == LB_CMD_CHECK && r->result.plan);
+	if (!is_told && !tell_stops(&r->result) && r->result.error[0])
 		complain(r->result.error);
 	status = write_reports(r);
 	return status ? status : r->result.status;

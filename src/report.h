@@ -37,6 +37,20 @@ struct lb_list;
 int lb_report_list(FILE *out, const struct lb_list *list);
 int lb_report_list_json(FILE *out, const struct lb_list *list);
 
+/* The same two of `lunbench check`; schema/lunbench-check-1.schema.json. */
+int lb_report_check(FILE *out, const struct lb_result *r);
+int lb_report_check_json(FILE *out, const struct lb_result *r);
+
+/* What is run, on how many LUNs and by which engine: a line for each stream, and why that engine.
+ */
+void lb_report_streams(FILE *out, const struct lb_result *r);
+
+/* TEXT wrapped, the lines after the first indented by INDENT; the first begins at column AT. */
+void lb_report_wrapped(FILE *out, const char *text, size_t at, size_t indent);
+
+/* The LUNs' names as columns; the caller frees. NULL: no memory. */
+char **lb_report_labels(const struct lb_result *r);
+
 /* Its findings, wrapped; LABELS are the LUNs' names. Findings that say the same share a line. */
 void lb_report_findings(FILE *out, const struct lb_result *r, char *const *labels);
 

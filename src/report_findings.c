@@ -6,8 +6,7 @@
 #define WRAP         100 /* columns of running text */
 #define FINDINGS_MAX 8   /* lines of one code; the JSON has them all */
 
-/* TEXT wrapped at WRAP columns, the lines after the first indented by INDENT; from column AT on. */
-static void print_wrapped(FILE *out, const char *text, size_t at, size_t indent)
+void lb_report_wrapped(FILE *out, const char *text, size_t at, size_t indent)
 {
 	while (*text) {
 		size_t len = strcspn(text, " ");
@@ -87,6 +86,6 @@ void lb_report_findings(FILE *out, const struct lb_result *r, char *const *label
 		snprintf(line, sizeof(line), "%s%s", names,
 			lb_printable(text, sizeof(text), f->text));
 		fprintf(out, "  %s:", f->code);
-		print_wrapped(out, line, 2 + code + 1, 6);
+		lb_report_wrapped(out, line, 2 + code + 1, 6);
 	}
 }

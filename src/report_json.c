@@ -347,6 +347,46 @@ static void put_findings(struct lb_json *j, const struct lb_result *r)
 	lb_json_close(j, ']');
 }
 
+/* Of what was looked at before a run, that of one gravity. */
+static void put_preflight(
+	struct lb_json *j, const char *key, const struct lb_result *r, enum lb_gravity gravity)
+{
+	const struct lb_findings *all = r->preflight;
+
+	lb_json_open(j, key, '[');
+	for (uint32_t i = 0; i < all->n; i++) {
+		if (all->at[i].gravity != gravity)
+			continue;
+		lb_json_open(j, NULL, '{');
+		lb_json_str(j, "code", all->at[i].code);
+		lb_json_str(j, "text", all->at[i].text);
+		lb_json_close(j, '}');
+	}
+	lb_json_close(j, ']');
+}
+
+int lb_report_check_json(FILE *out, const struct lb_result *r)
+{
+	struct lb_json j = {.out = out};
+
+	lb_json_open(&j, NULL, '{');
+	lb_json_str(&j, "schema", "lunbench-check/1");
+	lb_json_str(&j, "version", r->version);
+	lb_json_i64(&j, "status", r->status);
+	put_text(&j, "error", r->error);
+	put_text(&j, "host", r->host);
+	put_text(&j, "kernel", r->kernel);
+	put_options(&j, r->cfg);
+	put_engine(&j, r);
+	put_plan(&j, r->plan);
+	put_targets(&j, r);
+	put_preflight(&j, "stops", r, LB_STOPS);
+	put_findings(&j, r);
+	put_preflight(&j, "fine", r, LB_FINE);
+	lb_json_close(&j, '}');
+	return ferror(out) ? -EIO : 0;
+}
+
 int lb_report_json(FILE *out, const struct lb_result *r)
 {
 	struct lb_json j = {.out = out};

@@ -431,7 +431,7 @@ static void print_bars(struct text *x)
 		x->rc = rc;
 }
 
-static char **labels_of(const struct lb_result *r)
+char **lb_report_labels(const struct lb_result *r)
 {
 	const char **names = malloc(r->n_luns * sizeof(*names) + 1);
 	char **labels = NULL;
@@ -444,19 +444,26 @@ static char **labels_of(const struct lb_result *r)
 	return labels;
 }
 
+void lb_report_streams(FILE *out, const struct lb_result *r)
+{
+	struct text x = {.out = out, .r = r};
+
+	print_streams(&x);
+	if (r->plan->engine_why[0])
+		fprintf(out, "%s: %s\n", r->plan->engine->name, r->plan->engine_why);
+}
+
 int lb_report_text(FILE *out, const struct lb_result *r)
 {
 	struct text x = {.out = out, .r = r};
 
 	if (!r->plan)
 		return 0;
-	x.labels = labels_of(r);
+	x.labels = lb_report_labels(r);
 	if (!x.labels)
 		return -ENOMEM;
 	print_ending(&x);
-	print_streams(&x);
-	if (r->plan->engine_why[0])
-		fprintf(out, "%s: %s\n", r->plan->engine->name, r->plan->engine_why);
+	lb_report_streams(out, r);
 	print_window(&x);
 	print_rates(&x);
 	print_extremes(&x);

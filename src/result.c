@@ -451,6 +451,22 @@ static int measured_make(struct lb_result *r, const struct lb_board *b, const st
 	return ret;
 }
 
+/* Nothing was measured: `lunbench check`. */
+static int checked_make(struct lb_result *r, const struct lb_board *b)
+{
+	r->ended_by = "check";
+	r->is_complete = true;
+	r->status = b->err.text[0] ? LB_ST_UNAVAILABLE : LB_OK;
+	snprintf(r->error, sizeof(r->error), "%s", b->err.text);
+	r->n_luns = r->plan->n_luns;
+	r->luns = calloc(r->n_luns + 1, sizeof(*r->luns));
+	if (!r->luns)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->n_luns; i++)
+		r->luns[i].lun = r->plan->luns[i];
+	return lb_findings_make(r, b);
+}
+
 int lb_result_make(struct lb_result *r, const struct lb_config *cfg, const struct lb_board *board,
 	const struct lb_outcome *outcome, struct lb_err *err)
 {
@@ -461,13 +477,15 @@ int lb_result_make(struct lb_result *r, const struct lb_config *cfg, const struc
 	r->signal = outcome->signal;
 	r->targets = board->luns;
 	r->n_targets = board->n_luns;
+	r->preflight = &board->findings;
 	host_make(r);
-	if (stage != LB_STAGE_RUNNING && stage != LB_STAGE_DRAINED) {
+	if (stage == LB_STAGE_OPENING || stage == LB_STAGE_REFUSED) {
 		unplanned_make(r, board, outcome);
 		return 0;
 	}
 	r->plan = board->plan;
-	if (measured_make(r, board, outcome) < 0)
+	if (stage == LB_STAGE_CHECKED ? checked_make(r, board)
+				      : measured_make(r, board, outcome) < 0)
 		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM,
 			"no memory for the result of %u LUNs", r->n_luns);
 	return 0;

@@ -9,13 +9,6 @@
 #include "config.h"
 #include "stats.h"
 
-/* Worth less than it looks: a short code for machines, a sentence for people. */
-struct lb_finding {
-	char code[32];
-	int lun; /* position in lb_result.luns; -1: of the run */
-	char text[320];
-};
-
 /* NULL-able figures: `has` false means null, never 0. */
 struct lb_fig_u64 {
 	bool has;
@@ -94,8 +87,9 @@ struct lb_result {
 	uint32_t n_cpus;                  /* it may use */
 	struct lb_fig_f64 submit_mean_ns; /* time in a call that submits */
 
-	struct lb_finding *findings;
+	struct lb_finding *findings; /* what distorts; `lun` is the position in luns */
 	uint32_t n_findings;
+	const struct lb_findings *preflight; /* what stops the run and what is fine, too */
 
 	char host[256], kernel[256], version[32];
 };
@@ -113,16 +107,17 @@ struct lb_outcome {
 };
 
 /*
- * Makes R from a run that is over, or that was given up: what is still being written is read as it
- * stands. Before the board's stage is RUNNING there is no plan and R says why. R keeps pointers to
- * CFG and BOARD. Returns 0 or -ENOMEM with ERR; lb_result_done() may be called after either.
+ * Makes R from a run, or a check, that is over, or that was given up: what is still being written
+ * is read as it stands. Before the board's stage is RUNNING there is no plan and R says why. R
+ * keeps pointers to CFG and BOARD. Returns 0 or -ENOMEM with ERR; lb_result_done() may be called
+ * after either.
  */
 int lb_result_make(struct lb_result *r, const struct lb_config *cfg, const struct lb_board *board,
 	const struct lb_outcome *outcome, struct lb_err *err);
 void lb_result_done(struct lb_result *r);
 
-/* What R measured that is worth less than it looks: fills r->findings. Called by lb_result_make();
- * returns 0 or -ENOMEM. */
+/* What R measured that is worth less than it looks: fills r->findings; of a check, what would make
+ * it so. Called by lb_result_make(); returns 0 or -ENOMEM. */
 int lb_findings_make(struct lb_result *r, const struct lb_board *board);
 
 #endif

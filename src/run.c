@@ -14,11 +14,14 @@
 
 #include "clock.h"
 #include "control.h"
+#include "lock.h"
+#include "preflight.h"
 #include "worker.h"
 
 #define SLAB_MAX    (1ull << 30) /* the kernel's limit on one registered buffer */
 #define SLAB_ALIGN  (2ull << 20) /* a huge page: I/O over 4 KiB pages is split by max_segments */
 #define STACK_BYTES (128 * 1024)
+#define LOOK_NS     (1 * LB_NSEC_PER_SEC) /* between two looks for other runs on the LUNs */
 
 /* The workers wait at the gate until all have been set up, and all of them pass or none. */
 struct gate {
@@ -33,6 +36,7 @@ struct gate {
 struct crew {
 	const struct lb_config *cfg;
 	struct lb_board *board;
+	struct lb_lock *lock;
 	struct gate gate;
 	struct lb_control control; /* virtual runs only */
 	struct thread {
@@ -338,11 +342,11 @@ static void sleep_until(const struct lb_board *b, uint64_t until_ns)
 		return;
 }
 
-/* Stays with the window to read the CPU clocks at its edges. */
+/* Stays with the window to read the CPU clocks at its edges, and to see other runs come. */
 static void attend_window(struct crew *crew)
 {
 	struct lb_window *w = &crew->board->window;
-	uint64_t open, close;
+	uint64_t open, close, edge, look_ns = lb_now_ns() + LOOK_NS;
 	bool is_open = false;
 
 	for (;;) {
@@ -356,7 +360,12 @@ static void attend_window(struct crew *crew)
 		}
 		if (now >= close)
 			break;
-		sleep_until(crew->board, is_open || close < open ? close : open);
+		if (now >= look_ns) {
+			lb_lock_look(crew->lock, &crew->board->findings);
+			look_ns = lb_now_ns() + LOOK_NS;
+		}
+		edge = is_open || close < open ? close : open;
+		sleep_until(crew->board, look_ns < edge ? look_ns : edge);
 	}
 	if (is_open)
 		note_usage(crew, true);
@@ -373,7 +382,8 @@ static void read_kernel_stats(struct lb_board *b, bool after)
 	}
 }
 
-static int run_crew(const struct lb_config *cfg, struct lb_board *b, struct lb_err *err)
+static int run_crew(
+	const struct lb_config *cfg, struct lb_board *b, struct lb_lock *lock, struct lb_err *err)
 {
 	struct crew *crew = calloc(1, sizeof(*crew));
 	int ret;
@@ -382,6 +392,7 @@ static int run_crew(const struct lb_config *cfg, struct lb_board *b, struct lb_e
 		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
 	crew->cfg = cfg;
 	crew->board = b;
+	crew->lock = lock;
 	pthread_mutex_init(&crew->gate.lock, NULL);
 	pthread_cond_init(&crew->gate.changed, NULL);
 	atomic_store(&b->window.open_ns, LB_NEVER);
@@ -403,6 +414,7 @@ static int run_crew(const struct lb_config *cfg, struct lb_board *b, struct lb_e
 	for (uint32_t i = 0; i < b->plan->n_workers; i++)
 		pthread_join(crew->threads[i].id, NULL);
 	read_kernel_stats(b, true);
+	lb_lock_look(lock, &b->findings);
 	return 0;
 }
 
@@ -444,8 +456,10 @@ static bool any_refused(const struct lb_board *b)
 	return !used;
 }
 
-static int prepare(const struct lb_config *cfg, struct lb_shm *shm, struct lb_board *b)
+static int prepare(
+	const struct lb_config *cfg, struct lb_shm *shm, struct lb_board *b, struct lb_lock *lock)
 {
+	const bool for_writing = false;
 	int ret = lb_luns_open(b->luns, cfg, &b->opening_at, &b->filled_bytes, &b->err);
 
 	if (ret)
@@ -454,7 +468,15 @@ static int prepare(const struct lb_config *cfg, struct lb_shm *shm, struct lb_bo
 	if (any_refused(b))
 		return -EINVAL;
 	ret = lb_plan_make(shm, cfg, b->luns, b->n_luns, &b->plan, &b->err);
+	if (!ret)
+		ret = lb_lock_take(lock, b->plan->luns, b->plan->n_luns, for_writing, &b->err);
 	if (ret)
+		return ret;
+	if (any_refused(b))
+		return -EBUSY;
+	lb_lock_look(lock, &b->findings);
+	ret = lb_preflight(&b->findings, cfg, b->plan, for_writing, &b->err);
+	if (ret || cfg->command == LB_CMD_CHECK)
 		return ret;
 	if (make_cells(shm, b))
 		return lb_fail(
@@ -462,20 +484,32 @@ static int prepare(const struct lb_config *cfg, struct lb_shm *shm, struct lb_bo
 	return 0;
 }
 
+static bool has_stops(const struct lb_board *b)
+{
+	for (uint32_t i = 0; i < b->findings.n; i++)
+		if (b->findings.at[i].gravity == LB_STOPS)
+			return true;
+	return false;
+}
+
 void lb_run(const struct lb_config *cfg, struct lb_shm *shm, struct lb_board *b, pid_t parent)
 {
+	enum lb_stage end = LB_STAGE_DRAINED;
+	struct lb_lock lock = {0};
 	int ret;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "lunbench"); /* other runs know us by it: see lock.c */
 	if (getppid() != parent)
 		_exit(0); /* it left before we could ask to be told */
 	keep_only(b);
 	raise_nofile();
-	ret = prepare(cfg, shm, b);
-	if (!ret)
-		ret = run_crew(cfg, b, &b->err);
-	atomic_store_explicit(
-		&b->stage, ret ? LB_STAGE_REFUSED : LB_STAGE_DRAINED, memory_order_release);
+	ret = prepare(cfg, shm, b, &lock);
+	if (cfg->command == LB_CMD_CHECK && (!ret || has_stops(b)))
+		end = LB_STAGE_CHECKED;
+	else if (ret || (ret = run_crew(cfg, b, &lock, &b->err)))
+		end = LB_STAGE_REFUSED;
+	atomic_store_explicit(&b->stage, end, memory_order_release);
 	lb_board_kick(b);
 	_exit(0);
 }

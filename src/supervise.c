@@ -43,13 +43,17 @@ int lb_board_make(struct lb_board **board, struct lb_shm *shm, const struct lb_c
 {
 	size_t n = cfg->n_targets + cfg->scratch.count;
 	struct lb_board *b;
-	int ret = lb_shm_create(shm, sizeof(*b) + lb_plan_size_bound(cfg, n), err);
+	uint32_t room = lb_findings_room((uint32_t)n);
+	int ret = lb_shm_create(
+		shm, sizeof(*b) + room * sizeof(*b->findings.at) + lb_plan_size_bound(cfg, n), err);
 
 	if (ret)
 		return ret;
 	*board = b = lb_shm_alloc(shm, 1, sizeof(*b), 64);
 	b->luns = lb_shm_alloc(shm, n, sizeof(*b->luns), 64);
 	b->n_luns = (uint32_t)n;
+	b->findings.at = lb_shm_alloc(shm, room, sizeof(*b->findings.at), 64);
+	b->findings.room = room;
 	lb_luns_init(b->luns, cfg);
 	b->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	b->edge_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -171,7 +175,7 @@ static uint64_t look(struct supervisor *s, uint64_t now, bool *over)
 	uint32_t closed_early;
 	enum lb_stage stage = atomic_load_explicit(&b->stage, memory_order_acquire);
 
-	if (stage == LB_STAGE_REFUSED || stage == LB_STAGE_DRAINED) {
+	if (lb_board_is_done(b)) {
 		*over = true;
 		return now;
 	}
@@ -205,14 +209,13 @@ static uint64_t look(struct supervisor *s, uint64_t now, bool *over)
 static void part(struct supervisor *s, bool died)
 {
 	struct pollfd pfd = {.fd = s->child_fd, .events = POLLIN};
-	enum lb_stage stage = atomic_load_explicit(&s->board->stage, memory_order_acquire);
-	bool is_ending = died || stage == LB_STAGE_REFUSED || stage == LB_STAGE_DRAINED;
+	bool is_done = lb_board_is_done(s->board), is_ending = died || is_done;
 
 	if (!is_ending || s->outcome->timed_out)
 		kill(s->child, SIGKILL);
 	if (poll(&pfd, 1, is_ending ? FAREWELL_MS : FAREWELL_MS / 20) > 0)
 		waitpid(s->child, &s->outcome->child_status, WNOHANG);
-	s->outcome->child_died = died && stage != LB_STAGE_REFUSED && stage != LB_STAGE_DRAINED;
+	s->outcome->child_died = died && !is_done;
 	if (s->outcome->child_died && s->has_control)
 		lb_window_close(&s->board->window, NULL, NULL);
 }

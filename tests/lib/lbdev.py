@@ -285,22 +285,56 @@ def freezable(size, **how):
 
 # ---- a known rate
 
-def _blkio_mount():
+def _cgroup_mount(controller):
+    """Where the controller's tree is mounted, and whether that is v2's."""
+    v2 = None
     for line in pathlib.Path("/proc/mounts").read_text().splitlines():
         _, where, kind, options, *_ = line.split()
-        if kind == "cgroup" and "blkio" in options.split(","):
-            return where
-    return None
+        if kind == "cgroup" and controller in options.split(","):
+            return where, False
+        with contextlib.suppress(OSError):
+            if kind == "cgroup2" and controller in pathlib.Path(where, "cgroup.subtree_control").read_text().split():
+                v2 = where
+    return v2, True
 
 
-class Throttle:
-    """A cgroup whose members the kernel holds to a rate; give it to lunbench(..., cgroup=)."""
+class Cgroup:
+    """A cgroup of its own; give it to lunbench(..., cgroup=)."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
+        self.name = "/" + self.path.name
 
     def join(self):
         (self.path / "cgroup.procs").write_text(str(os.getpid()))
+
+    def remove(self):
+        root = self.path.parent / "cgroup.procs"
+        for pid in (self.path / "cgroup.procs").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                root.write_text(pid)
+        _retry(self.path.rmdir)
+
+
+@contextlib.contextmanager
+def limited(controller, limit):
+    """A Cgroup with so many "pids" or so much "memory"."""
+    need_root()
+    where, is_v2 = _cgroup_mount(controller)
+    need(where, f"needs the {controller} controller of cgroups")
+    with hold_signals():
+        group = Cgroup(tempfile.mkdtemp(prefix=_MARK, dir=where))
+        undo = Undo(str(group.path), group.remove)
+    try:
+        file = "pids.max" if controller == "pids" else "memory.max" if is_v2 else "memory.limit_in_bytes"
+        (group.path / file).write_text(str(size_of(limit)))
+        yield group
+    finally:
+        undo()
+
+
+class Throttle(Cgroup):
+    """A cgroup whose members the kernel holds to a rate."""
 
     def set(self, disk, **rates):
         """The rates of a Disk, for example read_iops=1000; 0 lifts one."""
@@ -312,19 +346,15 @@ class Throttle:
         for f in self.path.glob("blkio.throttle.*_device"):
             for line in f.read_text().splitlines():
                 f.write_text(f"{line.split()[0]} 0")
-        root = self.path.parent / "cgroup.procs"
-        for pid in (self.path / "cgroup.procs").read_text().split():
-            with contextlib.suppress(ProcessLookupError):
-                root.write_text(pid)
-        _retry(self.path.rmdir)
+        super().remove()
 
 
 @contextlib.contextmanager
 def throttle(disk, **rates):
     """A Throttle with these rates for a Disk: read_iops, write_iops, read_bps, write_bps."""
     need_root()
-    where = _blkio_mount()
-    need(where, "needs the blkio controller of cgroup v1")
+    where, is_v2 = _cgroup_mount("blkio")
+    need(where and not is_v2, "needs the blkio controller of cgroup v1")
     with hold_signals():
         group = Throttle(tempfile.mkdtemp(prefix=_MARK, dir=where))
         undo = Undo(str(group.path), group.remove)

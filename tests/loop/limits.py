@@ -156,7 +156,8 @@ def _():
             r = lunbench(*QUICK, "--engine", "libaio", "--qd", "64", "--workers", "2", a, b).expect(3)
             after = held.read("nr")
         limit = AioContexts.read("max-nr")
-        has(r.err, rf"^lunbench: libaio: a worker needs 64 aio slots; \d+ of fs.aio-max-nr {limit} are in use: raise fs.aio-max-nr \(sysctl\)$", "stderr")
+        has(r.err, rf"^lunbench: the run needs 128 aio slots, and fs.aio-max-nr leaves 96 \({before} of {limit} in use\): raise it "
+            rf"\(sysctl -w fs.aio-max-nr={int(before) + 128}\), or take a smaller --qd, or --engine io_uring$", "stderr")
         eq(r.out, "", "stdout")
         near(int(after), int(before), "aio slots in use", abs=0)
 
@@ -178,7 +179,8 @@ def _():
 def _():
     with scratch_file("8M", "random") as f:
         r = lunbench_as(as_someone(NPROC=20), *QUICK, "--engine", "sync", "--qd", "64", public(f)).expect(3)
-        has(r.err, r"^lunbench: cannot start worker \d+ of 64: Resource temporarily unavailable: raise ulimit -u, .* or take a smaller --qd$", "stderr")
+        has(r.err, r"^lunbench: the run needs 64 threads, and ulimit -u leaves 18 \(2 of 20 in use\): raise it \(ulimit -u 66\), "
+            r"or take a smaller --qd \(engine sync\) or fewer --workers$", "stderr")
         eq(r.out, "", "stdout")
         r = lunbench_as(as_someone(NPROC=1), *QUICK, f).expect(3)
         has(r.err, "^lunbench: cannot start the measuring process: .*ulimit -u", "stderr")

@@ -9,6 +9,7 @@
 
 #include "board.h"
 #include "clock.h"
+#include "preflight.h"
 #include "result.h"
 
 #define MADE_OPEN_NS (1000 * LB_NSEC_PER_SEC)
@@ -67,6 +68,8 @@ static inline void made_board(struct made *m)
 	const struct lb_plan *p = &m->plan;
 
 	b->plan = &m->plan;
+	b->findings.room = lb_findings_room(p->n_luns);
+	b->findings.at = made_zeros(b->findings.room, sizeof(*b->findings.at), 64);
 	b->cells = made_zeros((size_t)p->n_lanes * LB_OPS, sizeof(*b->cells), 128);
 	b->hists = made_zeros(p->n_hists, sizeof(*b->hists), 64);
 	b->ios = made_zeros(p->n_slots, sizeof(*b->ios), 64);
@@ -182,7 +185,13 @@ static inline void made_outstanding(struct made *m, uint32_t lane, uint32_t n, u
 static inline struct lb_result *made_result(struct made *m)
 {
 	struct lb_err err;
-	int ret = lb_result_make(&m->r, &m->cfg, &m->board, &m->outcome, &err);
+	int ret = 0;
+
+	m->board.findings.n = 0;
+	if (m->board.plan)
+		ret = lb_preflight_luns(&m->board.findings, &m->cfg, &m->plan, false);
+	if (!ret)
+		ret = lb_result_make(&m->r, &m->cfg, &m->board, &m->outcome, &err);
 
 	assert(ret == 0);
 	(void)ret;
@@ -195,6 +204,7 @@ static inline void made_done(struct made *m)
 	lb_config_done(&m->cfg);
 	free(m->names);
 	free(m->board.luns);
+	free(m->board.findings.at);
 	free(m->plan.luns);
 	free(m->group.luns);
 	free(m->plan.lanes);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #define KINDS_OF_RUN 32
-#define KINDS_OF_LUN 10
+#define KINDS_OF_LUN 12
 
 uint32_t lb_findings_room(uint32_t n_luns)
 {

@@ -97,23 +97,6 @@ static double median_xfers(struct finder *f)
 	return median;
 }
 
-static void in_use(struct finder *f, int i, const struct lb_lun_result *l)
-{
-	if (l->lun->in_use[0])
-		add(f, i, "in-use",
-			"%.200s: what others do there is in the figures, and the load is theirs too",
-			l->lun->in_use);
-}
-
-static void wwid_not_unique(struct finder *f, int i, const struct lb_lun_result *l)
-{
-	if (l->lun->wwid_not_unique)
-		add(f, i, "wwid-not-unique",
-			"a LUN of another size has the same WWID %.200s: they are taken for two, but one "
-			"of them may be shown wrongly",
-			l->lun->wwid);
-}
-
 static void luns_differ(struct finder *f)
 {
 	const struct lb_result *r = f->r;
@@ -234,8 +217,6 @@ int lb_findings_make(struct lb_result *r, const struct lb_board *board)
 	} kinds[] = {
 		{no_xfers, NULL},
 		{stall, NULL},
-		{wwid_not_unique, NULL},
-		{in_use, NULL},
 		{NULL, luns_differ},
 		{zeros, NULL},
 		{kernel_count, NULL},

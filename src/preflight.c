@@ -149,6 +149,66 @@ struct look {
 	struct load *loads; /* of plan->luns */
 };
 
+static void in_use(const struct look *k, int i, const struct load *l)
+{
+	if (l->lun->in_use[0])
+		lb_findings_add(k->f, LB_DISTORTS, i, "in-use",
+			"%.200s: what others do there is in the figures, and the load is theirs too",
+			l->lun->in_use);
+}
+
+static void wwid_not_unique(const struct look *k, int i, const struct load *l)
+{
+	if (l->lun->wwid_not_unique)
+		lb_findings_add(k->f, LB_DISTORTS, i, "wwid-not-unique",
+			"a LUN of another size has the same WWID %.150s: they are taken for two, but one "
+			"of them may be shown wrongly",
+			l->lun->wwid);
+}
+
+static bool is_down(const struct lb_path *p)
+{
+	return p->state[0] && strcmp(p->state, "running") && strcmp(p->state, "live");
+}
+
+/* Of a map: paths that do not run, or only one; of a path: that it is no more than that. */
+static void paths(const struct look *k, int i, const struct load *l)
+{
+	const struct lb_lun *lun = l->lun;
+	char down[160] = "";
+	size_t len = 0;
+
+	if (lun->map[0])
+		lb_findings_add(k->f, LB_DISTORTS, i, "single-path",
+			"one path of the multipath map %.128s: give the map, for its rate and what is "
+			"lost with a path",
+			lun->map);
+	if (strcmp(lun->dm_type, "mpath"))
+		return;
+	for (uint32_t p = 0; p < lun->n_paths && p < LB_PATHS_MAX && len < sizeof(down); p++)
+		if (is_down(&lun->paths[p]))
+			len += (size_t)snprintf(down + len, sizeof(down) - len, "%s%s %s",
+				len ? ", " : ": ", lun->paths[p].name, lun->paths[p].state);
+	if (len)
+		lb_findings_add(k->f, LB_DISTORTS, i, "paths-down", "%u of %u paths are up%s",
+			lun->n_paths_up, lun->n_paths, down);
+	else if (lun->n_paths == 1)
+		lb_findings_add(k->f, LB_DISTORTS, i, "single-path",
+			"the map has one path only: its rate is that of one port, and nothing is left when "
+			"it is lost");
+}
+
+static void scheduler_over_multipath(const struct look *k, int i, const struct load *l)
+{
+	const struct lb_lun *lun = l->lun;
+
+	if (!strcmp(lun->dm_type, "mpath") && lun->scheduler[0] && strcmp(lun->scheduler, "none"))
+		lb_findings_add(k->f, LB_DISTORTS, i, "scheduler",
+			"scheduler %s over multipath: it delays what the array would order itself; none "
+			"costs least (/sys/block/%s/queue/scheduler)",
+			lun->scheduler, lun->kernel_name);
+}
+
 static void qd_above_device(const struct look *k, int i, const struct load *l)
 {
 	int64_t depth = l->lun->queue_depth, requests = l->lun->nr_requests;
@@ -263,7 +323,8 @@ int lb_preflight_luns(struct lb_findings *f, const struct lb_config *cfg,
 	const struct lb_plan *plan, bool for_writing)
 {
 	static void (*const of_lun[])(const struct look *, int, const struct load *) = {
-		qd_above_device, split_io, partial_writes, uring_punts};
+		wwid_not_unique, in_use, paths, scheduler_over_multipath, qd_above_device, split_io,
+		partial_writes, uring_punts};
 	struct look k = {.f = f,
 		.cfg = cfg,
 		.plan = plan,

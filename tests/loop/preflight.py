@@ -55,7 +55,7 @@ def _():
     with loop_of("64M", "random") as lun, loop_of("64M", "random", sector=4096) as other:
         before = lun.stat()
         max_kib = int(lun.attr("queue/max_sectors_kb"))
-        args = ("--qd", "4096", "--size", f"{2 * max_kib}k", "--engine", "libaio", "--region", "0-32M", lun, other)
+        args = ("--qd", "512", "--size", f"{2 * max_kib}k", "--engine", "libaio", "--region", "0-32M", lun, other)
         doc = lunbench("check", "--json", "-", *args).expect(0).json
         check_schema(doc, "schema/lunbench-check-1.schema.json")
         eq((lun.stat() - before).reads, 0, "reads")
@@ -101,8 +101,8 @@ def _():
 def _():
     with loop_of("64M", "random") as lun, scratch_file("64M", "random") as file:
         for target in (lun, file):
-            for _ in range(5):
-                both = [start("--time", "0.5", "--json", "-", target) for _ in range(2)]
+            for _ in range(3):
+                both = [start("--time", "2", "--json", "-", target) for _ in range(2)]
                 for doc in [x.wait().expect(0).json for x in both]:
                     eq(codes(doc, target).count("shared-lun"), 1, f"{target}: shared-lun")
 

@@ -283,6 +283,87 @@ static void partial_writes(void **state)
 	made_done(m);
 }
 
+static void map_with(struct lb_lun *lun, const char *const states[])
+{
+	strcpy(lun->dm_type, "mpath");
+	lun->n_paths = lun->n_paths_up = 0;
+	for (uint32_t i = 0; states[i]; i++) {
+		struct lb_path *p = &lun->paths[i];
+
+		snprintf(p->name, sizeof(p->name), "sd%c", 'c' + (int)i);
+		snprintf(p->state, sizeof(p->state), "%s", states[i]);
+		lun->n_paths++;
+		lun->n_paths_up += !strcmp(states[i], "running") || !strcmp(states[i], "live");
+	}
+}
+
+static void paths_of_a_map(void **state)
+{
+	struct made *m = made_new(1, 1, 16);
+	struct lb_lun *lun = &m->board.luns[0];
+
+	(void)state;
+	map_with(lun, (const char *const[]){"running", "live", NULL});
+	expect_of_luns(m, false, 0, NULL, NULL);
+	map_with(lun,
+		(const char *const[]){"running", "offline", "running", "transport-offline", NULL});
+	expect_of_luns(m, false, 0, "paths-down",
+		"2 of 4 paths are up: sdd offline, sdf transport-offline");
+	map_with(lun, (const char *const[]){"running", NULL});
+	expect_of_luns(m, false, 0, "single-path",
+		"the map has one path only: its rate is that of one port, and nothing is left when it is "
+		"lost");
+	map_with(lun, (const char *const[]){"blocked", NULL});
+	expect_of_luns(m, false, 0, "paths-down", "0 of 1 paths are up: sdc blocked");
+	map_with(lun, (const char *const[]){"running", "", NULL}); /* not told */
+	expect_of_luns(m, false, 0, NULL, NULL);
+	map_with(lun, (const char *const[]){"blocked", NULL});
+	strcpy(lun->dm_type, "linear"); /* no map of paths */
+	expect_of_luns(m, false, 0, NULL, NULL);
+	lun->dm_type[0] = '\0';
+	strcpy(lun->map, "mpatha");
+	expect_of_luns(m, false, 0, "single-path",
+		"one path of the multipath map mpatha: give the map, for its rate and what is lost with a "
+		"path");
+	made_done(m);
+}
+
+static void schedulers(void **state)
+{
+	struct made *m = made_new(1, 1, 16);
+	struct lb_lun *lun = &m->board.luns[0];
+
+	(void)state;
+	strcpy(lun->scheduler, "mq-deadline");
+	expect_of_luns(m, false, 0, NULL, NULL); /* of a disk: as it may be */
+	map_with(lun, (const char *const[]){"running", "running", NULL});
+	expect_of_luns(m, false, 0, "scheduler",
+		"scheduler mq-deadline over multipath: it delays what the array would order itself; none "
+		"costs least (/sys/block/dm-0/queue/scheduler)");
+	strcpy(lun->scheduler, "none");
+	expect_of_luns(m, false, 0, NULL, NULL);
+	lun->scheduler[0] = '\0';
+	expect_of_luns(m, false, 0, NULL, NULL);
+	made_done(m);
+}
+
+static void whose_it_is(void **state)
+{
+	struct made *m = made_new(1, 1, 16);
+
+	(void)state;
+	strcpy(m->board.luns[0].in_use, "mounted on /u01");
+	expect_of_luns(m, false, 0, "in-use",
+		"mounted on /u01: what others do there is in the figures, and the load is theirs too");
+	m->board.luns[0].in_use[0] = '\0';
+	m->board.luns[0].wwid_not_unique = true;
+	strcpy(m->board.luns[0].wwid, "naa.5000");
+	expect_of_luns(m, false, 0, "wwid-not-unique",
+		"a LUN of another size has the same WWID naa.5000: they are taken for two, but one of them "
+		"may be shown wrongly");
+	made_done(m);
+}
+
 static void sector_sizes(void **state)
 {
 	struct made *m = made_new(4, 1, 16);
@@ -348,6 +429,9 @@ int main(void)
 		cmocka_unit_test(all_of_it_at_once),
 		cmocka_unit_test(what_a_plan_needs),
 		cmocka_unit_test(partial_writes),
+		cmocka_unit_test(paths_of_a_map),
+		cmocka_unit_test(schedulers),
+		cmocka_unit_test(whose_it_is),
 		cmocka_unit_test(sector_sizes),
 		cmocka_unit_test(the_depth_of_a_lun_is_that_of_all_its_lanes),
 		cmocka_unit_test(this_host_takes_a_small_run),

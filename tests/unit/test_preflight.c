@@ -33,21 +33,20 @@ static struct lb_limits no_limits(void)
 		.group_memory_path = "/user.slice/a"};
 }
 
-static struct lb_findings judge(const struct lb_need *need, const struct lb_limits *have)
+/* How many rows there are. */
+static uint32_t judge(const struct lb_need *need, const struct lb_limits *have)
 {
 	struct lb_findings f = {.at = rows, .room = 64};
 
 	lb_preflight_limits(&f, need, have);
-	return f;
+	return f.n;
 }
 
 /* Exactly one row, as given. */
 static void expect(const struct lb_need *need, const struct lb_limits *have,
 	enum lb_gravity gravity, const char *code, const char *text)
 {
-	struct lb_findings f = judge(need, have);
-
-	assert_int_equal(f.n, 1);
+	assert_int_equal(judge(need, have), 1);
 	assert_int_equal(rows[0].gravity, gravity);
 	assert_int_equal(rows[0].lun, LB_OF_RUN);
 	assert_string_equal(rows[0].code, code);
@@ -65,10 +64,10 @@ static void what_is_not_needed_or_not_limited_is_not_told(void **state)
 	struct lb_limits have = no_limits();
 
 	(void)state;
-	assert_int_equal(judge(&need, &have).n, 0);
+	assert_int_equal(judge(&need, &have), 0);
 	have = (struct lb_limits){0}; /* of everything nothing is left */
 	need = (struct lb_need){0};
-	assert_int_equal(judge(&need, &have).n, 0);
+	assert_int_equal(judge(&need, &have), 0);
 }
 
 static void aio_slots(void **state)
@@ -82,14 +81,14 @@ static void aio_slots(void **state)
 		"the run needs 81920 aio slots, and fs.aio-max-nr leaves 536 (65000 of 65536 in use): raise "
 		"it (sysctl -w fs.aio-max-nr=146920), or take a smaller --qd, or --engine io_uring");
 	need.aio_slots = 537;
-	assert_int_equal(judge(&need, &have).n, 1);
+	assert_int_equal(judge(&need, &have), 1);
 	assert_int_equal(rows[0].gravity, LB_STOPS);
 	need.aio_slots = 536;
 	expect(&need, &have, LB_FINE, "aio-slots", "536 of 536 aio slots by fs.aio-max-nr");
 	/* lowered below what is in use */
 	have.aio.max = 1000;
 	need.aio_slots = 1;
-	assert_int_equal(judge(&need, &have).n, 1);
+	assert_int_equal(judge(&need, &have), 1);
 	assert_non_null(strstr(rows[0].text, " leaves 0 (65000 of 1000 in use): "));
 	assert_non_null(strstr(rows[0].text, "fs.aio-max-nr=65001)"));
 }
@@ -164,7 +163,7 @@ static void memory(void **state)
 		"the run needs 65537M memory for buffers and figures, and this host leaves 23551M (1025M of "
 		"24G in use): take a smaller --qd or --size, or fewer LUNs");
 	need.memory_bytes = 23 * GIB;
-	assert_int_equal(judge(&need, &have).n, 1);
+	assert_int_equal(judge(&need, &have), 1);
 	assert_int_equal(rows[0].gravity, LB_STOPS);
 	need.memory_bytes--;
 	expect(&need, &have, LB_FINE, "memory",
@@ -189,26 +188,24 @@ static void locked_memory_is_no_stop(void **state)
 		"io_uring will do without registered buffers: they need 1M of locked memory, and "
 		"RLIMIT_MEMLOCK (ulimit -l) is 64k");
 	have.locked.max = MIB;
-	assert_int_equal(judge(&need, &have).n, 0);
+	assert_int_equal(judge(&need, &have), 0);
 }
 
 static void all_of_it_at_once(void **state)
 {
 	struct lb_need need = {.aio_slots = 2, .threads = 2, .files = 2, .maps = 2};
 	struct lb_limits have = {.memory.max = 1, .aio.max = 5};
-	struct lb_findings f;
+	struct lb_findings f = {.at = rows, .room = 3};
 	uint32_t stops = 0;
 
 	(void)state;
 	need.memory_bytes = 2 * MIB;
-	f = judge(&need, &have);
-	assert_int_equal(f.n, 9);
-	for (uint32_t i = 0; i < f.n; i++)
+	assert_int_equal(judge(&need, &have), 9);
+	for (uint32_t i = 0; i < 9; i++)
 		stops += rows[i].gravity == LB_STOPS;
 	assert_int_equal(stops, 8);
-	f = (struct lb_findings){.at = rows, .room = 3}; /* what does not fit is dropped */
-	lb_preflight_limits(&f, &need, &have);
-	assert_int_equal(f.n, 3);
+	lb_preflight_limits(&f, &need, &have); /* what does not fit is dropped */
+	assert_int_equal(atomic_load(&f.n), 3);
 }
 
 static void what_a_plan_needs(void **state)
@@ -250,7 +247,7 @@ static void expect_of_luns(
 	struct lb_findings f = {.at = rows, .room = 64};
 
 	assert_int_equal(lb_preflight_luns(&f, &m->cfg, &m->plan, for_writing), 0);
-	assert_int_equal(f.n, code ? 1 : 0);
+	assert_int_equal(atomic_load(&f.n), code ? 1 : 0);
 	if (code) {
 		assert_int_equal(rows[0].gravity, LB_DISTORTS);
 		assert_int_equal(rows[0].lun, lun);

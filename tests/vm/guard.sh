@@ -26,7 +26,9 @@ look() {
 	look_before=$(hash_of "$look_dev")
 	run "$look_name" ./guard_tool "$@" "$look_dev"
 	[ $run_status = 0 ] || run "$look_name.open" ./guard_tool --open "$@" "$look_dev"
-	[ "$look_before" = "$(hash_of "$look_dev")" ] && fact "$look_name.same" yes || fact "$look_name.same" no
+	look_same=no
+	[ "$look_before" = "$(hash_of "$look_dev")" ] && look_same=yes
+	fact "$look_name.same" $look_same
 }
 fs() { mkfs.ext4 -q -L data -U 5f6cf9d2-0dd6-4bb4-a0a7-97d7cbd2d0e6 "$1" || die "no file system on $1"; }
 mount_ro() { mount -t ext4 -o ro,noload "$1" /mnt || die "cannot mount $1"; }
@@ -54,7 +56,7 @@ look path_mounted /dev/sda
 look partmap_mounted /dev/mapper/mpatha1
 umount /mnt
 look map_held /dev/mapper/mpatha
-sleep 1000 </dev/sda & # as multipathd has it: for reading
+sh -c "exec sleep 1000" </dev/sda & # as multipathd has it: for reading
 sleeper=$!
 look path_held /dev/sda
 dmsetup remove mpatha1
@@ -65,7 +67,7 @@ look map_by_path /dev/mapper/mpatha --overwrite /dev/mapper/mpatha
 look map_other /dev/mapper/mpatha --overwrite 360002ac0000000000000000000000002
 look path_free /dev/sdb
 kill $sleeper
-sleep 1000 <>/dev/sda & # this one could write past the map
+sh -c "exec sleep 1000" <>/dev/sda & # this one could write past the map
 sleeper=$!
 look map_path_open /dev/mapper/mpatha
 fact sleeper $sleeper
@@ -104,9 +106,11 @@ look md_stopped /dev/ram1
 look md_old /dev/ram2
 
 # ---- a thin pool's innards
-dmsetup create pool_tmeta --table "0 4096 linear /dev/ram3 0" && dmsetup create pool_tdata --table "0 8192 linear /dev/ram3 4096" &&
-	dmsetup create pool --table "0 8192 thin-pool /dev/mapper/pool_tmeta /dev/mapper/pool_tdata 128 0" &&
-	dmsetup message pool 0 "create_thin 0" && dmsetup create thin1 --table "0 8192 thin /dev/mapper/pool 0" || die "no thin pool"
+dmsetup create pool_tmeta --table "0 4096 linear /dev/ram3 0" || die "no thin pool's metadata"
+dmsetup create pool_tdata --table "0 8192 linear /dev/ram3 4096" || die "no thin pool's data"
+dmsetup create pool --table "0 8192 thin-pool /dev/mapper/pool_tmeta /dev/mapper/pool_tdata 128 0" || die "no thin pool"
+dmsetup message pool 0 "create_thin 0" || die "no thin volume"
+dmsetup create thin1 --table "0 8192 thin /dev/mapper/pool 0" || die "no thin volume's map"
 look thin_disk /dev/ram3
 look thin_tdata /dev/mapper/pool_tdata
 look thin_pool /dev/mapper/pool
@@ -115,12 +119,14 @@ look thin_tdata_alone /dev/mapper/pool_tdata
 look thin_pool_alone /dev/mapper/pool
 
 # ---- served to other hosts, by the kernel, which does not hold it exclusively
-mkdir -p /sys/kernel/config/nvmet/subsystems/s/namespaces/1 && cd /sys/kernel/config/nvmet/subsystems/s/namespaces/1 || die "no nvmet"
-echo -n /dev/ram4 >device_path && echo 1 >enable || die "no nvmet namespace"
-cd /t || die "no /t"
+namespace=/sys/kernel/config/nvmet/subsystems/s/namespaces/1
+mkdir -p $namespace || die "no nvmet"
+printf /dev/ram4 >$namespace/device_path
+echo 1 >$namespace/enable || die "no nvmet namespace"
 look nvmet /dev/ram4
-mkdir -p /sys/kernel/config/target/core/fileio_0/disk && cd /sys/kernel/config/target/core/fileio_0/disk || die "no LIO"
-echo "fd_dev_name=/dev/ram5,fd_dev_size=8388608" >control && echo 1 >enable || die "no LIO disk"
-echo -n /dev/ram5 >udev_path
-cd /t || die "no /t"
+disk=/sys/kernel/config/target/core/fileio_0/disk
+mkdir -p $disk || die "no LIO"
+echo "fd_dev_name=/dev/ram5,fd_dev_size=8388608" >$disk/control
+echo 1 >$disk/enable || die "no LIO disk"
+printf /dev/ram5 >$disk/udev_path
 look lio /dev/ram5

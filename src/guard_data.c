@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "data.h"
 #include "guard_marks.h"
-#include "guard_ours.h"
 #include "guard_sys.h"
 #include "units.h"
 

@@ -426,7 +426,7 @@ def _():
         holder.kill()
 
 
-@test("claimed by the kernel for what does not show: opened exclusively")
+@test("opened exclusively by another process: that is who is named")
 def _():
     with loop_of("16M") as lun:
         fd = os.open(lun, os.O_RDONLY | os.O_EXCL)
@@ -480,6 +480,12 @@ def _():
 def _():
     with loop_of("16M", read_only=True) as lun:
         in_use(lun, "read-only", "write access on the array, then blockdev --setrw")
+    with loop_of("16M") as lun, tmpdir() as d:
+        ext4(lun)
+        with mounted(lun.path, d):
+            f = make_file(f"{d}/f", "1M")
+            sh("mount", "-o", "remount,ro", d)
+            in_use(f, "on a read-only file system", "")
 
 
 @test("who cannot see all processes decides nothing")

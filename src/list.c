@@ -89,7 +89,7 @@ static bool could_be_lun(const struct lb_lun *lun, int sysfs)
 
 	if (kind == RAMDISK_MAJOR || kind == FLOPPY_MAJOR || kind == SCSI_CDROM_MAJOR)
 		return false;
-	if (lun->is_partition || !strcmp(lun->dm_type, "part") || lun->map[0])
+	if (lun->is_partition || !strcmp(lun->dm_type, "part"))
 		return false;
 	return lun->size_bytes || is_hardware(sysfs, lun->dev);
 }
@@ -111,7 +111,8 @@ static int discover(struct lb_list *list, struct lb_stack *stack, struct lb_err 
 		struct lb_list_row *row;
 		unsigned int maj, min;
 
-		if (sscanf(de->d_name, "%u:%u", &maj, &min) != 2)
+		if (sscanf(de->d_name, "%u:%u", &maj, &min) != 2 ||
+			lb_stack_is_path(stack, makedev(maj, min)))
 			continue;
 		row = add_row(list);
 		if (!row) {

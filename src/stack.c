@@ -416,6 +416,31 @@ static void walk_users(
 	walk_entries(w, lb_sysfs_dir(dir, "."), kernel_name, IS_PARTITION, depth - 1);
 }
 
+bool lb_stack_is_path(struct lb_stack *s, dev_t dev)
+{
+	char name[64];
+	int dir = lb_sysfs_device(s->sysfs, dev, name, sizeof(name));
+	int fd = dir < 0 ? -1 : lb_sysfs_dir(dir, "holders");
+	DIR *holders = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *de;
+	bool is_path = false;
+
+	if (fd >= 0 && !holders)
+		close(fd);
+	while (holders && !is_path && (de = readdir(holders))) {
+		fd = de->d_name[0] == '.' ? -1 : lb_sysfs_dir(dirfd(holders), de->d_name);
+		if (fd < 0)
+			continue;
+		is_path = is_multipath(s, fd);
+		close(fd);
+	}
+	if (holders)
+		closedir(holders);
+	if (dir >= 0)
+		close(dir);
+	return is_path;
+}
+
 void lb_stack_describe(struct lb_stack *s, struct lb_lun *lun, uint32_t index)
 {
 	struct walk w = {.stack = s, .lun = lun, .index = index};

@@ -39,6 +39,9 @@ struct lb_stack {
 void lb_stack_init(struct lb_stack *s, int sysfs, const char *proc);
 void lb_stack_done(struct lb_stack *s);
 
+/* Whether DEV is a path below a multipath map: told sooner than by describing it. */
+bool lb_stack_is_path(struct lb_stack *s, dev_t dev);
+
 /*
  * Fills in paths, held_by, lies_on, in_use of LUN, number INDEX, a block device that
  * lb_sysfs_describe() has told of, and dm_type where the uuid did not tell; appends to `below`. By

@@ -21,12 +21,10 @@ devices {
 	}
 }
 C
-unset DM_DISABLE_UDEV # udevd makes the nodes, and its rules call these where a distribution has them
-for tool in dmsetup; do
-	[ -e /sbin/$tool ] || ln -s "$(command -v $tool)" /sbin/$tool
-done
+unset DM_DISABLE_UDEV # udevd makes the nodes, and its rules call dmsetup by this name
+[ -e /sbin/dmsetup ] || ln -s "$(command -v dmsetup)" /sbin/dmsetup
 /lib/systemd/systemd-udevd --daemon 2>/dev/null || die "no udevd"
-modprobe -a sd_mod sg dm-multipath dm-service-time || die "no multipath"
+modprobe -a sd_mod sg dm-multipath dm-service-time dm-thin-pool ext4 || die "no modules"
 # two hosts that show the same three LUNs, with a partition each
 modprobe scsi_debug dev_size_mb=64 add_host=2 num_tgts=1 max_luns=3 vpd_use_hostno=0 num_parts=1 \
 	inq_vendor=3PARdata inq_product=VV inq_rev=3310 || die "no scsi_debug"
@@ -75,19 +73,21 @@ echo running >"/sys/block/$1/device/state"
 
 # a volume on the partition's map, a file system on it
 dmsetup create vg-lv -u LVM-1 --table "0 65536 linear /dev/mapper/mpatha1 0" || die "no volume"
-mkfs.ext4 -q /dev/mapper/vg-lv && modprobe ext4 && mkdir -p /u01 && mount /dev/mapper/vg-lv /u01 || die "no mount"
+mkfs.ext4 -q /dev/mapper/vg-lv || die "no file system"
+mkdir -p /u01
+mount -t ext4 /dev/mapper/vg-lv /u01 || die "no mount"
 run mounted measure /dev/mapper/mpatha /dev/mapper/vg-lv
 run mounted_path measure "/dev/$1"
 run mounted_table ./lunbench list /dev/mapper/mpatha
 umount /u01
 
 # a thin pool, as LVM lays it out
-modprobe dm-thin-pool
-dmsetup create vg-pool_tmeta --table "0 8192 linear /dev/mapper/mpathb 0" &&
-	dmsetup create vg-pool_tdata --table "0 65536 linear /dev/mapper/mpathb 8192" || die "no parts of a pool"
+dmsetup create vg-pool_tmeta --table "0 8192 linear /dev/mapper/mpathb 0" || die "no tmeta"
+dmsetup create vg-pool_tdata --table "0 65536 linear /dev/mapper/mpathb 8192" || die "no tdata"
 dd if=/dev/zero of=/dev/mapper/vg-pool_tmeta bs=4k count=1 2>/dev/null
 dmsetup create vg-pool --table "0 65536 thin-pool /dev/mapper/vg-pool_tmeta /dev/mapper/vg-pool_tdata 128 0" || die "no pool"
-dmsetup message vg-pool 0 create_thin 0 && dmsetup create vg-thin --table "0 32768 thin /dev/mapper/vg-pool 0" || die "no thin volume"
+dmsetup message vg-pool 0 create_thin 0 || die "no thin volume"
+dmsetup create vg-thin --table "0 32768 thin /dev/mapper/vg-pool 0" || die "no map of the thin volume"
 run thin measure /dev/mapper/vg-*
 run glob_all measure /dev/mapper/*
 run list_thin ./lunbench list --json - /dev/mapper/vg-thin /dev/mapper/vg-pool_tdata

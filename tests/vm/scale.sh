@@ -1,0 +1,28 @@
+#!/bin/sh
+# 2000 LUNs: how long the list takes, and a run until its first I/O.
+# vm: -m 1536 -t 240
+# shellcheck source=tests/vm/guest-lib.sh
+. ./guest-lib.sh
+
+modprobe null_blk nr_devices=2000 queue_mode=2 submit_queues=1 hw_queue_depth=8 gb=1 || die "no null_blk"
+tries=0
+until [ -b /dev/nullb1999 ]; do
+	tries=$((tries + 1))
+	[ $tries -lt 300 ] || die "2000 LUNs do not show up"
+	usleep 100000
+done
+now() { cut -d' ' -f1 /proc/uptime; }
+
+fact list_began "$(now)"
+./lunbench list >/tmp/list
+fact list_status $?
+fact list_ended "$(now)"
+fact list_lines "$(wc -l </tmp/list)"
+fact run_epoch "$(date +%s)"
+fact run_began "$(now)"
+./lunbench --size 4k --qd 1 --time 1s --json - /dev/nullb* >/tmp/run.json 2>/tmp/run.err
+fact run_status $?
+fact run_ended "$(now)"
+fact run_times "$(sed -n 's/^  "\(start_utc\|window_s\|warmup_s\)": "*\([^",]*\).*/\2/p' /tmp/run.json | tr '\n' ' ')"
+fact run_luns "$(grep -c '"kernel_name": "nullb' /tmp/run.json)"
+echo "# $(head -c 300 /tmp/run.err)"

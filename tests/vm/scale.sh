@@ -1,6 +1,7 @@
 #!/bin/sh
 # 2000 LUNs: how long the list takes, and a run until its first I/O.
-# vm: -m 1536 -t 240
+# On virtual time, a nanosecond an instruction: what else this machine does is not in it.
+# vm: -m 1536 -t 240 -i
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh
 

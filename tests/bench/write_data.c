@@ -3,7 +3,8 @@
  * never changed, beside ones whose data comes from src/data.c, and ones that are filled anew each
  * time. Alternately, several rounds; prints the medians of the process's CPU for each write.
  *
- *     write_data TARGET SIZE QD COUNT ROUNDS     overwrites the beginning of TARGET
+ *     write_data TARGET SIZE QD COUNT ROUNDS     overwrites the whole of TARGET
+ *     write_data TARGET SIZE QD COUNT pool       only that, once, and prints nothing: for callgrind
  *
  * COUNT writes a round. TARGET "-": no I/O at all.
  */
@@ -185,6 +186,10 @@ int main(int argc, char **argv)
 	count = strtoull(argv[4], NULL, 0);
 	rounds = atoi(argv[5]);
 	set_up(&j, argv[1]);
+	if (strcmp(argv[5], how_names[HOW_POOL]) == 0) {
+		run(&j, HOW_POOL, count);
+		return 0;
+	}
 	for (int how = 0; how < HOWS; how++)
 		run(&j, how, count / 4); /* warm */
 	for (int r = 0; r < rounds && r < ROUNDS_MAX; r++)

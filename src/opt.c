@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "units.h"
@@ -89,6 +90,7 @@ static char *allowed(char buf[ALLOWED_MAX], const struct lb_opt *opt)
 		lb_opt_words(buf + 4, ALLOWED_MAX - 4, opt, ", ");
 		return buf;
 	case LB_OPT_STR:
+	case LB_OPT_LIST:
 	case LB_OPT_CUSTOM:
 		snprintf(buf, ALLOWED_MAX, "use %s", opt->metavar);
 		return buf;
@@ -157,6 +159,32 @@ static int set_custom(const struct lb_opt *opt, void *field, const char *value, 
 	return rc;
 }
 
+static int add_to_list(struct lb_opt_list *list, const char *value, struct lb_err *err)
+{
+	const char **item = realloc(list->item, (list->n + 1) * sizeof(*item));
+	char *text = NULL;
+
+	if (item) {
+		list->item = item;
+		if (asprintf(&text, "%s%s%s", list->text ? list->text : "", list->text ? "," : "",
+			    value) < 0)
+			text = NULL;
+	}
+	if (!text)
+		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
+	list->item[list->n++] = value;
+	free(list->text);
+	list->text = text;
+	return 0;
+}
+
+void lb_opt_list_done(struct lb_opt_list *list)
+{
+	free(list->item);
+	free(list->text);
+	*list = (struct lb_opt_list){0};
+}
+
 static int set_field(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err)
 {
 	char can[ALLOWED_MAX];
@@ -173,6 +201,8 @@ static int set_field(const struct lb_opt *opt, void *field, const char *value, s
 	case LB_OPT_STR:
 		*(const char **)field = value;
 		return 0;
+	case LB_OPT_LIST:
+		return add_to_list(field, value, err);
 	case LB_OPT_CUSTOM:
 		return set_custom(opt, field, value, err);
 	default:
@@ -329,8 +359,8 @@ static int set_place(
 	}
 	if (source < at.set->source[at.i])
 		return 0;
-	if (source == LB_SRC_COMMAND_LINE && at.set->source[at.i] == source &&
-		strcmp(at.set->text[at.i], value))
+	if (opt->type != LB_OPT_LIST && source == LB_SRC_COMMAND_LINE &&
+		at.set->source[at.i] == source && strcmp(at.set->text[at.i], value))
 		return lb_fail(err, LB_ST_USAGE, EINVAL, "--%s is given twice: \"%s\" and \"%s\"",
 			opt->name, typed(shown[0], at.set->text[at.i]), typed(shown[1], value));
 	rc = set_field(opt, field_of(at.set, at.i), value, err);
@@ -338,6 +368,8 @@ static int set_place(
 		return rc;
 	at.set->source[at.i] = source;
 	at.set->text[at.i] = value;
+	if (opt->type == LB_OPT_LIST)
+		at.set->text[at.i] = ((struct lb_opt_list *)field_of(at.set, at.i))->text;
 	return 0;
 }
 

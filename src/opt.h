@@ -21,8 +21,18 @@ enum lb_opt_type {
 	LB_OPT_DURATION, /* uint64_t ns */
 	LB_OPT_ENUM,     /* int, one of `words` by position */
 	LB_OPT_STR,      /* const char *, kept as given (not copied) */
+	LB_OPT_LIST,     /* struct lb_opt_list; may be given again and again */
 	LB_OPT_CUSTOM,   /* `parse` decides */
 };
+
+/* What an option that may be repeated was given, in order; the strings are kept, not copied. */
+struct lb_opt_list {
+	const char **item;
+	size_t n;
+	char *text; /* all of them, with commas between */
+};
+
+void lb_opt_list_done(struct lb_opt_list *list);
 
 /* Where a value came from; the strongest wins. */
 enum lb_opt_source { LB_SRC_DEFAULT, LB_SRC_PROFILE, LB_SRC_COMMAND_LINE };

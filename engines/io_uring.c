@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 
 #include "clock.h"
 #include "engine.h"
@@ -31,6 +32,7 @@ struct uring {
 	uint8_t opcode; /* of a read; a write's is the next */
 	int enter_fd;
 	unsigned enter_flags;
+	bool bufs_move, has_bufs;
 	bool must_enter;      /* completions come to light only inside the call */
 	unsigned until_timed; /* submits until the next timed one */
 	struct lb_engine_stats stats;
@@ -140,6 +142,7 @@ static void register_all(struct uring *u, const struct lb_engine_cfg *cfg)
 	u->enter_fd = u->ring.enter_ring_fd;
 	u->enter_flags = IORING_ENTER_GETEVENTS | (ret == 1 ? IORING_ENTER_REGISTERED_RING : 0);
 
+	u->has_bufs = has_bufs;
 	u->opcode = has_bufs ? IORING_OP_READ_FIXED : IORING_OP_READ;
 	for (uint32_t i = 0; i < cfg->n_ios; i++) {
 		struct lb_io *io = &cfg->ios[i];
@@ -149,6 +152,7 @@ static void register_all(struct uring *u, const struct lb_engine_cfg *cfg)
 			u->opcode, sqe, has_files ? (int)io->lun : io->fd, io->buf, io->len, 0);
 		sqe->flags = has_files ? IOSQE_FIXED_FILE : 0;
 		sqe->buf_index = has_bufs ? io->slab : 0;
+		sqe->rw_flags = io->is_dsync ? RWF_DSYNC : 0; /* means nothing to a read */
 		io_uring_sqe_set_data(sqe, io);
 	}
 }
@@ -174,6 +178,7 @@ static int uring_setup(void **st, const struct lb_engine_cfg *cfg, struct lb_err
 	u->cq_mask = *u->ring.cq.kring_mask;
 	u->cqes = u->ring.cq.cqes;
 	u->until_timed = TIMED_EVERY;
+	u->bufs_move = cfg->bufs_move;
 	register_all(u, cfg);
 	*st = u;
 	return 0;
@@ -194,6 +199,19 @@ static inline void stage(struct uring *u, struct lb_io *const *ios, uint32_t n)
 	}
 	u->tail = tail;
 	io_uring_smp_store_release(u->ktail, tail);
+}
+
+/* The same where data is not always in the same place. */
+static __attribute__((noinline)) void stage_moving(
+	struct uring *u, struct lb_io *const *ios, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct io_uring_sqe *sqe = &u->sqes[ios[i]->slot];
+
+		sqe->addr = (uint64_t)(uintptr_t)ios[i]->buf;
+		sqe->buf_index = u->has_bufs ? ios[i]->slab : 0;
+	}
+	stage(u, ios, n);
 }
 
 static inline unsigned ready(const struct uring *u)
@@ -294,7 +312,10 @@ static int uring_exchange(
 	int ret = 0;
 
 	if (__builtin_expect(n_out != 0, 1)) {
-		stage(u, ios, n_out);
+		if (__builtin_expect(u->bufs_move, 0))
+			stage_moving(u, ios, n_out);
+		else
+			stage(u, ios, n_out);
 		ret = hand_over(u, n_out, min, wait_ns);
 	} else if (u->staged || ready(u) < min || u->must_enter) {
 		ret = pump(u, min, wait_ns);

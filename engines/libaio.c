@@ -102,6 +102,8 @@ static int laio_setup(void **st, const struct lb_engine_cfg *cfg, struct lb_err 
 		struct lb_io *io = &cfg->ios[i];
 
 		io_prep_pread(&a->iocbs[i], io->fd, io->buf, io->len, 0);
+		a->iocbs[i].aio_rw_flags =
+			io->is_dsync ? RWF_DSYNC : 0; /* means nothing to a read */
 		a->iocbs[i].data = io;
 	}
 	*st = a;
@@ -116,6 +118,7 @@ static inline void stage(struct laio *a, struct lb_io *const *ios, uint32_t n)
 
 		cb->aio_lio_opcode = io->op ? IO_CMD_PWRITE : IO_CMD_PREAD;
 		cb->u.c.offset = (long long)io->offset_bytes;
+		cb->u.c.buf = io->buf;
 		a->staged[a->n_staged++] = cb;
 	}
 }

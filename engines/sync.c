@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -22,13 +23,19 @@ static int sync_setup(void **st, const struct lb_engine_cfg *cfg, struct lb_err 
 	return 0;
 }
 
-_Static_assert(SYS_pwrite64 == SYS_pread64 + 1, "by op");
+static __attribute__((noinline)) long write_one(const struct lb_io *io)
+{
+	struct iovec iov = {.iov_base = io->buf, .iov_len = io->len};
+
+	return pwritev2(io->fd, &iov, 1, (off_t)io->offset_bytes, io->is_dsync ? RWF_DSYNC : 0);
+}
 
 /* syscall() and not pread(): that one is a cancellation point, at 29 instructions a transfer. */
 static inline long transfer(const struct lb_io *io)
 {
-	return syscall(
-		SYS_pread64 + io->op, io->fd, io->buf, (size_t)io->len, (off_t)io->offset_bytes);
+	if (__builtin_expect(io->op, 0))
+		return write_one(io);
+	return syscall(SYS_pread64, io->fd, io->buf, (size_t)io->len, (off_t)io->offset_bytes);
 }
 
 static __attribute__((noinline)) int32_t retry(const struct lb_io *io)

@@ -65,10 +65,11 @@ struct lb_cursor {
 } __attribute__((aligned(64)));
 
 struct lb_board {
-	_Atomic uint32_t stage;      /* enum lb_stage; release after what it announces */
-	_Atomic uint32_t opening_at; /* index of the target being opened */
-	_Atomic uint64_t filled_bytes;
-	struct lb_err err; /* why it was refused, when no single LUN is at fault */
+	_Atomic uint32_t stage;        /* enum lb_stage; release after what it announces */
+	_Atomic uint32_t opening_at;   /* index of the target being opened */
+	_Atomic uint64_t filled_bytes; /* scratch, or with fill_bytes: of --fill */
+	_Atomic uint64_t fill_bytes;   /* all that --fill has to write; 0: it does not */
+	struct lb_err err;             /* why it was refused, when no single LUN is at fault */
 
 	struct lb_findings findings; /* the child's: before the run, and of other runs beside it */
 

@@ -234,12 +234,48 @@ static int check_list(const struct lb_config *cfg, struct lb_err *err)
 	return cfg->n_targets || cfg->targets_file ? check_targets(cfg, err) : 0;
 }
 
+static bool is_given(const struct lb_config *cfg, const char *name)
+{
+	for (size_t i = 0; i < cfg->sets[0].n; i++)
+		if (!strcmp(cfg->sets[0].rows[i].name, name))
+			return cfg->sets[0].source[i] != LB_SRC_DEFAULT;
+	return false;
+}
+
+/* Options that say something of writes, where there are none, were meant otherwise. */
+static int check_writes(const struct lb_config *cfg, struct lb_err *err)
+{
+	static const char *const of_writes[] = {
+		"sync", "compress", "dedupe", "allow-write", "overwrite"};
+	const char *op = NULL;
+
+	lb_opt_find(cfg->sets, cfg->n_sets, "op", &op);
+	if (cfg->op != LB_OP_RW && is_given(cfg, "read-pct"))
+		return refuse(cfg, "read-pct", err, "goes with --op rw, not with --op %s", op);
+	for (size_t i = 0; !lb_config_writes(cfg) && i < sizeof(of_writes) / sizeof(of_writes[0]);
+		i++)
+		if (is_given(cfg, of_writes[i]))
+			return lb_fail(err, LB_ST_USAGE, EINVAL,
+				"--%s is of writes, and this run writes nothing: --op write, --op rw or "
+				"--fill does",
+				of_writes[i]);
+	/* scratch files are ours to write */
+	if (lb_config_writes(cfg) && cfg->n_targets && !cfg->allow_write)
+		return lb_fail(err, LB_ST_USAGE, EPERM,
+			"--%s%s destroys what is in the region of every LUN given: if that is meant, say "
+			"--allow-write",
+			cfg->op != LB_OP_READ ? "op " : "fill", cfg->op != LB_OP_READ ? op : "");
+	return 0;
+}
+
 int lb_config_check(struct lb_config *cfg, struct lb_err *err)
 {
 	int rc = check_size_and_region(cfg, err);
 
 	if (cfg->command == LB_CMD_LIST)
 		return check_list(cfg, err);
+	if (!rc)
+		rc = check_writes(cfg, err);
 	if (!rc && cfg->threads_per_lun > cfg->qd)
 		rc = refuse(cfg, "threads-per-lun", err,
 			"is more than --qd %" PRIu32 ": each thread needs a transfer of its own",
@@ -263,6 +299,7 @@ void lb_config_done(struct lb_config *cfg)
 		free(cfg->sets[i].source);
 		free(cfg->sets[i].text);
 	}
+	lb_opt_list_done(&cfg->overwrite);
 	free(cfg->null_opts);
 	free(cfg->targets);
 	free(cfg->targets_text);
@@ -275,8 +312,8 @@ void lb_config_print_help(FILE *out, const struct lb_config *cfg)
 	      "       lunbench list [--targets FILE] [--json FILE] [LUN]...\n"
 	      "       lunbench check [OPTION]... LUN...\n"
 	      "\n"
-	      "Reads block devices as a database would, all at the same time, and says what\n"
-	      "each of them did: transfers, rates, latencies. It never writes to one.\n"
+	      "Drives block devices as a database would, all at the same time, and says what\n"
+	      "each of them did: transfers, rates, latencies. It reads, unless told to write.\n"
 	      "\n"
 	      "  lunbench --op read --pat rand --size 16k --qd 64 /dev/mapper/*\n"
 	      "\n"

@@ -13,6 +13,8 @@
 
 enum lb_command { LB_CMD_RUN, LB_CMD_LIST, LB_CMD_CHECK };
 enum lb_op { LB_READ, LB_WRITE, LB_OPS }; /* of one transfer */
+enum lb_op_asked { LB_OP_READ, LB_OP_WRITE, LB_OP_RW };
+enum lb_sync { LB_SYNC_NONE, LB_SYNC_DSYNC };
 enum lb_pat { LB_RAND, LB_SEQ };
 enum lb_hist_show { LB_HIST_NONE, LB_HIST_TOTAL, LB_HIST_EACH };
 enum lb_progress_show { LB_PROGRESS_AUTO, LB_PROGRESS_ALWAYS, LB_PROGRESS_NEVER };
@@ -36,7 +38,15 @@ struct lb_scratch {
 struct lb_config {
 	int command; /* enum lb_command */
 	/* workload */
-	int op; /* enum lb_op; mixed comes with the write interlock */
+	int op;                            /* enum lb_op_asked */
+	uint32_t read_pct;                 /* of LB_OP_RW */
+	int sync;                          /* enum lb_sync; of writes */
+	uint32_t compress_pct, dedupe_pct; /* of what is written */
+	bool fill; /* write every block of the region once, before measuring */
+	/* consent */
+	bool allow_write;
+	struct lb_opt_list
+		overwrite; /* IDs of LUNs that hold something and may be written all the same */
 	int pat;
 	uint64_t size_bytes;
 	uint32_t qd;
@@ -72,6 +82,12 @@ struct lb_config {
 static inline uint64_t lb_silence_ns(uint64_t drain_ns)
 {
 	return drain_ns > LB_NSEC_PER_SEC ? drain_ns : LB_NSEC_PER_SEC;
+}
+
+/* Whether anything is written to a LUN that was given. */
+static inline bool lb_config_writes(const struct lb_config *cfg)
+{
+	return cfg->op != LB_OP_READ || cfg->fill;
 }
 
 /* The table of options, over struct lb_config. */

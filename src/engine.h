@@ -22,16 +22,17 @@ struct lb_io {
 	uint64_t offset_bytes; /* from the start of the LUN */
 	uint64_t issue_ns;     /* when it was handed over; 0: not in flight */
 	struct lb_lane *lane;  /* the worker's; engines do not look inside */
-	void *buf;             /* len bytes, aligned to 4096 */
+	void *buf;             /* len bytes, aligned to 512 at least */
 	uint32_t len;          /* bytes */
 	int32_t res;           /* bytes moved or -errno, set on its return */
 	uint32_t slot;         /* its index in lb_engine_cfg.ios */
 	uint32_t lun;          /* its index in lb_engine_cfg.fds */
 	uint16_t slab;         /* which of lb_engine_cfg.slabs buf lies in */
 	uint8_t op;            /* enum lb_op of config.h: 0 read, 1 write */
-	uint8_t pad;
-	int32_t fd; /* lb_engine_cfg.fds[lun] */
-	uint64_t reserved;
+	uint8_t is_dsync;      /* as a write: RWF_DSYNC */
+	int32_t fd;            /* lb_engine_cfg.fds[lun] */
+	uint64_t own_buf; /* its address, and in the low 12 bits its slab: what reads go to where
+			     writes take their data elsewhere */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct lb_io) == 64, "one cache line");
 
@@ -45,6 +46,7 @@ struct lb_engine_cfg {
 	uint32_t n_fds;
 	struct lb_io *ios; /* every slot; they stay where they are until teardown */
 	uint32_t n_ios;
+	bool bufs_move;            /* buf and slab of a slot change from one exchange to the next */
 	const struct iovec *slabs; /* the memory all buffers lie in, each at most 1 GiB */
 	uint32_t n_slabs;
 	const void *opts;            /* the engine's own options, as its rows fill them */

@@ -21,7 +21,7 @@ struct lb_hist {
 static inline uint32_t lb_hist_bucket(uint64_t ns)
 {
 	/* below 64 the shift is 0 and the bucket is the value */
-	uint32_t shift = 63u - LB_HIST_SUB_BITS - (uint32_t)__builtin_clzll(ns | LB_HIST_SUB);
+	uint32_t shift = (uint32_t)(63 ^ __builtin_clzll(ns | LB_HIST_SUB)) - LB_HIST_SUB_BITS;
 	uint32_t i = shift * LB_HIST_SUB + (uint32_t)(ns >> shift);
 
 	return __builtin_expect(i < LB_HIST_OVER, 1) ? i : LB_HIST_OVER;

@@ -364,7 +364,7 @@ int lb_luns_open(struct lb_lun *luns, const struct lb_config *cfg, _Atomic uint3
 		atomic_store(at, i);
 		settle_target(&luns[i], cfg, &stack, i);
 	}
-	rc = lb_luns_relate(luns, n, &stack, cfg->op != LB_READ, err);
+	rc = lb_luns_relate(luns, n, &stack, lb_config_writes(cfg), err);
 	if (stack.sysfs >= 0)
 		close(stack.sysfs);
 	lb_stack_done(&stack);

@@ -11,11 +11,13 @@
 #define RUN      "Run"
 #define DRIVE    "How it is driven"
 #define TARGETS  "Targets"
+#define WRITES   "Writing"
 #define REPORTS  "Reports"
 #define ABOUT    "About"
 
 /* in the order of the enums that they fill; engines: auto, then lb_engines[] */
-static const char *const ops[] = {"read", NULL};
+static const char *const ops[] = {"read", "write", "rw", NULL};
+static const char *const syncs[] = {"none", "dsync", NULL};
 static const char *const pats[] = {"rand", "seq", NULL};
 static const char *const engines[] = {"auto", "io_uring", "libaio", "sync", "null", NULL};
 static const char *const hists[] = {"none", "total", "each", NULL};
@@ -30,8 +32,29 @@ const struct lb_opt lb_options[] = {
 		.words = ops,
 		.dflt = "read",
 		.help = "what each transfer does",
-		.man = "What each transfer does.\n"
-		       "This version only reads.",
+		.man = "What each transfer does:\n"
+		       ".Cm read ,\n"
+		       ".Cm write ,\n"
+		       "or\n"
+		       ".Cm rw ,\n"
+		       "a mix of both, see\n"
+		       ".Fl \\-read\\-pct .\n"
+		       "Writing destroys what is in the region of every LUN, and needs\n"
+		       ".Fl \\-allow\\-write .",
+	},
+	{
+		.name = "read-pct",
+		.type = LB_OPT_U32,
+		.section = WORKLOAD,
+		.metavar = "PCT",
+		.offset = FIELD(read_pct),
+		.max = 100,
+		.dflt = "70",
+		.help = "of --op rw: how many of 100 transfers are reads",
+		.man = "How many of 100 transfers of\n"
+		       ".Fl \\-op Cm rw\n"
+		       "are reads.\n"
+		       "They are dealt from a shuffled deck, so that a short run has the share as well.",
 	},
 	{
 		.name = "pat",
@@ -110,6 +133,88 @@ const struct lb_opt lb_options[] = {
 		       "give another seed\n"
 		       ".Pq Li $RANDOM\n"
 		       "where that must not be.",
+	},
+	{
+		.name = "sync",
+		.type = LB_OPT_ENUM,
+		.section = WRITES,
+		.offset = FIELD(sync),
+		.words = syncs,
+		.dflt = "none",
+		.help = "what a write waits for: dsync as a redo log does",
+		.man = "What a write waits for.\n"
+		       "With\n"
+		       ".Cm dsync\n"
+		       "each one is on stable storage when it comes back (RWF_DSYNC), which is what a\n"
+		       "redo log waits for; with\n"
+		       ".Cm none\n"
+		       "it may lie in a write cache of the device.",
+	},
+	{
+		.name = "compress",
+		.type = LB_OPT_U32,
+		.section = WRITES,
+		.metavar = "PCT",
+		.offset = FIELD(compress_pct),
+		.max = 95,
+		.dflt = "0",
+		.help = "how much of what is written compression saves",
+		.man = "How much zstd or gzip over 64 KB pieces save of what is written.\n"
+		       "Of each 4 KB (of less, where\n"
+		       ".Fl \\-size\n"
+		       "is no multiple of that) the first part is random and the rest zeros.\n"
+		       "By default nothing is saved.",
+	},
+	{
+		.name = "dedupe",
+		.type = LB_OPT_U32,
+		.section = WRITES,
+		.metavar = "PCT",
+		.offset = FIELD(dedupe_pct),
+		.max = 100,
+		.dflt = "0",
+		.help = "how many of 100 written 4 KB blocks are copies of others",
+		.man = "How many of 100 blocks of 4 KB are copies of one of 32 blocks of this run.\n"
+		       "Which ones is a matter of their place on the LUN.\n"
+		       "By default no block is written twice.",
+	},
+	{
+		.name = "fill",
+		.type = LB_OPT_FLAG,
+		.section = WRITES,
+		.offset = FIELD(fill),
+		.help = "write every block of the region once before measuring",
+		.man = "Write every block of the region of each LUN once, in order, before measuring:\n"
+		       "a thin LUN has no blocks before, and returns zeros without any I/O.\n"
+		       "That is a write, also before\n"
+		       ".Fl \\-op Cm read .",
+	},
+	{
+		.name = "allow-write",
+		.type = LB_OPT_FLAG,
+		.section = WRITES,
+		.offset = FIELD(allow_write),
+		.help = "consent to writing: what is on the LUNs is lost",
+		.man = "Consent to writing.\n"
+		       "Nothing is written without it.\n"
+		       "With it, a LUN that is in use, or that holds anything, is refused all the same,\n"
+		       "and then none of them is written; see\n"
+		       ".Sx SAFETY .",
+	},
+	{
+		.name = "overwrite",
+		.type = LB_OPT_LIST,
+		.section = WRITES,
+		.metavar = "ID",
+		.offset = FIELD(overwrite),
+		.help = "write to this LUN although it holds something; once for each, by its WWID",
+		.man = "Write to the LUN of this\n"
+		       ".Ar ID\n"
+		       "although something is on it.\n"
+		       "It is given once for each LUN: by the WWID, as multipath or\n"
+		       ".Nm Cm list\n"
+		       "show it, and by its path only where it has none.\n"
+		       "What is in use cannot be named so.",
 	},
 	{
 		.name = "time",

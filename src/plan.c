@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "board.h"
+#include "data.h"
 #include "stats.h"
 
 /* What is being worked out; only in here. */
@@ -65,6 +66,8 @@ static int make_streams(struct draft *d)
 	struct lb_group *group = p->groups = alloc(d, 1, sizeof(*group));
 	struct lb_phase *phase = p->phases = alloc(d, 1, sizeof(*phase));
 	struct lb_stream *stream = alloc(d, 1, sizeof(*stream));
+	const uint32_t read_pct[] = {
+		[LB_OP_READ] = 100, [LB_OP_WRITE] = 0, [LB_OP_RW] = d->cfg->read_pct};
 
 	if (!group || !phase || !stream || !(group->luns = alloc(d, p->n_luns, sizeof(uint32_t))))
 		return -ENOMEM;
@@ -75,7 +78,8 @@ static int make_streams(struct draft *d)
 		group->luns[i] = i;
 	*stream = (struct lb_stream){.name = "main",
 		.group = group,
-		.op = d->cfg->op,
+		.read_pct = (uint8_t)read_pct[d->cfg->op],
+		.is_dsync = d->cfg->sync == LB_SYNC_DSYNC,
 		.pat = d->cfg->pat,
 		.size_bytes = d->cfg->size_bytes,
 		.qd = d->cfg->qd};
@@ -179,7 +183,8 @@ static bool shares_hists(const struct draft *d)
 	return d->plan->engine->caps & LB_CAP_DEPTH_ONE && d->lanes_per_lun > 1;
 }
 
-static void fill_lane(const struct draft *d, struct lb_lane_plan *lane, uint32_t i, uint32_t t)
+static void fill_lane(const struct draft *d, struct lb_lane_plan *lane, uint32_t i, uint32_t t,
+	uint64_t first_block)
 {
 	const struct lb_plan *p = d->plan;
 	const struct lb_lun *lun = p->luns[i];
@@ -194,6 +199,7 @@ static void fill_lane(const struct draft *d, struct lb_lane_plan *lane, uint32_t
 	lane->rng_stream = (uint64_t)i << 32 | t;
 	lane->region_start = lun->region_start;
 	lane->n_blocks = (lun->region_end - lun->region_start) / d->cfg->size_bytes;
+	lane->first_block = first_block;
 }
 
 /* Lanes lie by worker, so that each worker's lanes and slots are one range. */
@@ -201,6 +207,7 @@ static void deal_lanes(const struct draft *d, uint32_t shared)
 {
 	struct lb_plan *p = d->plan;
 	uint32_t lane = 0, slot = 0;
+	uint64_t blocks = 0;
 
 	for (uint32_t i = 0; i < p->n_luns; i++)
 		for (uint32_t t = 0; t < d->lanes_per_lun; t++)
@@ -216,9 +223,11 @@ static void deal_lanes(const struct draft *d, uint32_t shared)
 			struct lb_worker_plan *wp = &p->workers[w];
 			struct lb_lane_plan *lp = &p->lanes[wp->lane + wp->n_lanes++];
 
-			fill_lane(d, lp, i, t);
+			fill_lane(d, lp, i, t, p->n_blocks);
 			lp->worker = w;
+			blocks = lp->n_blocks;
 		}
+		p->n_blocks += lb_data_share(blocks);
 	}
 	for (uint32_t w = 0; w < p->n_workers; w++) {
 		struct lb_worker_plan *wp = &p->workers[w];

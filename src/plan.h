@@ -21,7 +21,8 @@ struct lb_group {
 struct lb_stream {
 	const char *name;
 	const struct lb_group *group;
-	enum lb_op op;
+	uint8_t read_pct; /* 100: reads, 0: writes, between: mixed */
+	bool is_dsync;    /* each write is on stable storage when it comes back (RWF_DSYNC) */
 	enum lb_pat pat;
 	uint64_t size_bytes;
 	uint32_t qd; /* per LUN */
@@ -38,6 +39,7 @@ struct lb_lane_plan {
 	uint32_t hist;    /* which histogram; + op */
 	uint64_t rng_stream;
 	uint64_t region_start, n_blocks; /* blocks of the stream's size */
+	uint64_t first_block; /* of its LUN, where all LUNs' are numbered through (data.h) */
 };
 
 struct lb_worker_plan {
@@ -70,6 +72,7 @@ struct lb_plan {
 	uint32_t n_slots, n_cursors, n_hists;
 	uint64_t slot_bytes; /* buffer of one slot */
 	uint64_t seed;
+	uint64_t n_blocks; /* of all LUNs, as data.h numbers them */
 };
 
 /*

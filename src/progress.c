@@ -163,11 +163,11 @@ static void take_stage(struct lb_progress_view *v, const struct lb_board *b, uin
 	}
 }
 
-static void look_at_opening(
-	struct lb_progress_view *v, const struct lb_config *cfg, const struct lb_board *b)
+static void look_at_opening(struct lb_progress *p, struct lb_progress_view *v,
+	const struct lb_config *cfg, const struct lb_board *b, uint64_t now_ns)
 {
-	uint64_t filled = atomic_load(&b->filled_bytes);
-	uint64_t all = cfg->scratch.count * cfg->scratch.size_bytes;
+	uint64_t filled = atomic_load(&b->filled_bytes), fill = atomic_load(&b->fill_bytes);
+	uint64_t all = fill ? fill : cfg->scratch.count * cfg->scratch.size_bytes;
 	uint32_t at = atomic_load(&b->opening_at);
 
 	v->stage = LB_PROGRESS_OPENING;
@@ -176,7 +176,16 @@ static void look_at_opening(
 	if (at < b->n_luns)
 		v->name = b->luns[at].name;
 	if (filled && filled < all) {
-		v->stage = LB_PROGRESS_FILLING;
+		if (!p->fill_ns || p->fill_bytes != all) {
+			p->fill_ns = now_ns;
+			p->fill_bytes = all;
+			p->fill_from = filled;
+		}
+		if (filled > p->fill_from)
+			v->left_ns =
+				(uint64_t)((double)(now_ns - p->fill_ns) * (double)(all - filled) /
+					   (double)(filled - p->fill_from));
+		v->stage = fill ? LB_PROGRESS_FILLING : LB_PROGRESS_SCRATCH;
 		v->percent = (unsigned)((unsigned __int128)filled * 100 / all);
 	}
 	if (v->stage == LB_PROGRESS_OPENING && !v->name)
@@ -192,7 +201,7 @@ void lb_progress_look(struct lb_progress *p, struct lb_progress_view *v,
 
 	*v = (struct lb_progress_view){0};
 	if (stage == LB_STAGE_OPENING)
-		look_at_opening(v, cfg, board);
+		look_at_opening(p, v, cfg, board, now_ns);
 	if (stage != LB_STAGE_RUNNING)
 		return;
 	if (!p->watch)
@@ -325,6 +334,11 @@ char *lb_progress_words(char *buf, size_t n, const struct lb_progress_view *v, s
 		say_name(&w, v->name, 0);
 		break;
 	case LB_PROGRESS_FILLING:
+		say(&w, "filling the LUNs: %u%%", v->percent);
+		if (v->left_ns)
+			say(&w, "  %s left", whole_seconds(left, sizeof(left), v->left_ns));
+		break;
+	case LB_PROGRESS_SCRATCH:
 		say(&w, "filling scratch files: %u%%", v->percent);
 		break;
 	case LB_PROGRESS_WARMING:

@@ -15,7 +15,8 @@
 enum lb_progress_stage {
 	LB_PROGRESS_NOTHING, /* nothing to say */
 	LB_PROGRESS_OPENING,
-	LB_PROGRESS_FILLING, /* scratch files */
+	LB_PROGRESS_SCRATCH, /* filling scratch files */
+	LB_PROGRESS_FILLING, /* --fill */
 	LB_PROGRESS_WARMING,
 	LB_PROGRESS_MEASURING,
 	LB_PROGRESS_DRAINING,
@@ -26,7 +27,7 @@ enum lb_progress_stage {
 struct lb_progress_view {
 	enum lb_progress_stage stage;
 	uint32_t nth, n;         /* opening: target nth (from 1) of n */
-	unsigned percent;        /* filling; or of count */
+	unsigned percent;        /* scratch, filling; or of count */
 	uint64_t left_ns, count; /* 0: no such end */
 	uint64_t xfers;          /* virtual: so far */
 	bool has_rate, has_p99;
@@ -53,6 +54,8 @@ struct lb_progress {
 	/* as of the last look */
 	uint64_t at_ns, xfers, bytes;
 	struct lb_hist hist;
+	/* a fill as of its first look: when, how much of it, and how far it was */
+	uint64_t fill_ns, fill_bytes, fill_from;
 	/* scratch for a look, made when there is a plan */
 	struct lb_lun_watch *watch; /* of each LUN */
 	char *hist_seen;

@@ -132,7 +132,7 @@ static void put_first_error(struct lb_json *j, const struct lb_figures *f)
 	lb_json_close(j, '}');
 }
 
-static void put_figures(struct lb_json *j, const struct lb_figures *f)
+static void put_plain_figures(struct lb_json *j, const struct lb_figures *f)
 {
 	lb_json_u64(j, "xfers", f->xfers);
 	lb_json_u64(j, "bytes", f->bytes);
@@ -154,6 +154,20 @@ static void put_figures(struct lb_json *j, const struct lb_figures *f)
 	put_hist(j, "histogram_ns", &f->hist);
 }
 
+/* All together, then reads and writes apart. */
+static void put_figures(
+	struct lb_json *j, const struct lb_figures *f, struct lb_figures *const op[LB_OPS])
+{
+	static const char *const names[LB_OPS] = {"read", "write"};
+
+	put_plain_figures(j, f);
+	for (int i = 0; i < LB_OPS; i++) {
+		lb_json_open(j, names[i], '{');
+		put_plain_figures(j, op[i] ? op[i] : f); /* a refused run: nothing, thrice */
+		lb_json_close(j, '}');
+	}
+}
+
 /* ---- LUNs and targets ---- */
 
 static void put_luns(struct lb_json *j, const struct lb_result *r)
@@ -172,7 +186,7 @@ static void put_luns(struct lb_json *j, const struct lb_result *r)
 		put_fig_f64(j, "seq_passes", l->seq_passes);
 		put_fig_u64(j, "kernel_ios", (struct lb_fig_u64){l->has_kernel, l->kernel_ios});
 		put_fig_u64(j, "kernel_bytes", (struct lb_fig_u64){l->has_kernel, l->kernel_bytes});
-		put_figures(j, &l->fig);
+		put_figures(j, &l->fig, l->op);
 		lb_json_close(j, '}');
 	}
 	lb_json_close(j, ']');
@@ -241,7 +255,8 @@ static void put_streams(struct lb_json *j, const struct lb_phase *phase)
 		lb_json_open(j, NULL, '{');
 		lb_json_str(j, "name", s->name);
 		lb_json_str(j, "group", s->group->name);
-		lb_json_str(j, "op", s->op == LB_WRITE ? "write" : "read");
+		lb_json_u64(j, "read_pct", s->read_pct);
+		lb_json_bool(j, "dsync", s->is_dsync && s->read_pct < 100);
 		lb_json_str(j, "pattern", s->pat == LB_SEQ ? "seq" : "rand");
 		lb_json_u64(j, "size_bytes", s->size_bytes);
 		lb_json_u64(j, "qd_per_lun", s->qd);
@@ -405,7 +420,7 @@ int lb_report_json(FILE *out, const struct lb_result *r)
 	put_plan(&j, r->plan);
 	put_targets(&j, r);
 	lb_json_open(&j, "total", '{');
-	put_figures(&j, &r->total);
+	put_figures(&j, &r->total, r->op);
 	lb_json_close(&j, '}');
 	put_luns(&j, r);
 	put_cpu(&j, r);

@@ -12,8 +12,11 @@
 #include "units.h"
 
 /* What a report is written with. */
+#define BOTH (-1)
+
 struct text {
 	FILE *out;
+	int op; /* the tables are of: an enum lb_op, or BOTH together */
 	const struct lb_result *r;
 	char **labels; /* of the LUNs */
 	int rc;
@@ -54,8 +57,12 @@ static void add_figure(struct lb_table *t, struct lb_fig_f64 f, double unit, int
 		lb_table_add(t, "%.*f", decimals_for(f.v / unit, base), f.v / unit);
 }
 
-static const struct lb_figures *row_figures(const struct lb_result *r, uint32_t i)
+static const struct lb_figures *row_figures(const struct text *x, uint32_t i)
 {
+	const struct lb_result *r = x->r;
+
+	if (x->op != BOTH)
+		return i < r->n_luns ? r->luns[i].op[x->op] : r->op[x->op];
 	return i < r->n_luns ? &r->luns[i].fig : &r->total;
 }
 
@@ -102,6 +109,18 @@ static void print_region(struct text *x)
 		fprintf(x->out, ", region %s", text);
 }
 
+static void print_op(FILE *out, const struct lb_stream *s)
+{
+	if (s->read_pct == 100)
+		fputs("read", out);
+	else if (s->read_pct == 0)
+		fputs("write", out);
+	else
+		fprintf(out, "read %u%% write %u%%", s->read_pct, 100u - s->read_pct);
+	if (s->read_pct < 100 && s->is_dsync)
+		fputs(" (dsync)", out);
+}
+
 static void print_streams(struct text *x)
 {
 	const struct lb_plan *plan = x->r->plan;
@@ -113,8 +132,8 @@ static void print_streams(struct text *x)
 		for (uint32_t i = 0; i < phase->n_streams; i++) {
 			const struct lb_stream *s = &phase->streams[i];
 
-			fprintf(x->out, "%s %s %s, qd %u per LUN, %u LUN%s",
-				s->op == LB_WRITE ? "write" : "read",
+			print_op(x->out, s);
+			fprintf(x->out, " %s %s, qd %u per LUN, %u LUN%s",
 				s->pat == LB_SEQ ? "seq" : "rand",
 				lb_format_size(size, sizeof(size), s->size_bytes), s->qd,
 				s->group->n_luns, s->group->n_luns == 1 ? "" : "s");
@@ -178,6 +197,8 @@ static void add_what(struct lb_table *t, const struct lb_lun *lun)
 			size);
 }
 
+static const char *const op_words[LB_OPS] = {"reads", "writes"};
+
 static void print_rates(struct text *x)
 {
 	static const char *const head[] = {"LUN", "", "xfer", "sec", "xfer/sec", "KB/sec"};
@@ -189,9 +210,9 @@ static void print_rates(struct text *x)
 	if (r->window_ns.has)
 		seconds_text(sec, sizeof(sec), r->window_ns.v);
 	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
-		lb_table_add(&t, "%s", head[i]);
+		lb_table_add(&t, "%s", i == 0 && x->op != BOTH ? op_words[x->op] : head[i]);
 	for (uint32_t i = 0; i <= r->n_luns; i++) {
-		const struct lb_figures *f = row_figures(r, i);
+		const struct lb_figures *f = row_figures(x, i);
 
 		if (i < r->n_luns) {
 			lb_table_add(&t, "%s", x->labels[i]);
@@ -242,9 +263,10 @@ static const struct lat_unit lat_units[] = {
 	{"ns", 1, 0, 0}, {"us", 1e3, 0, 3}, {"ms", 1e6, 0, 6}, {"s", 1e9, 0, 9}};
 
 /* By the total's median; one larger where the longest would take too many digits. */
-static struct lat_unit lat_unit_choose(const struct lb_result *r)
+static struct lat_unit lat_unit_choose(const struct text *x)
 {
-	const struct lb_latency *total = &r->total.lat;
+	const struct lb_result *r = x->r;
+	const struct lb_latency *total = &row_figures(x, r->n_luns)->lat;
 	struct lb_fig_u64 typical = total->pct_ns[LB_PCT_50];
 	uint64_t least = UINT64_MAX;
 	struct lat_unit unit;
@@ -258,7 +280,7 @@ static struct lat_unit lat_unit_choose(const struct lb_result *r)
 		u++;
 	unit = lat_units[u];
 	for (uint32_t i = 0; i <= r->n_luns; i++) {
-		const struct lb_latency *lat = &row_figures(r, i)->lat;
+		const struct lb_latency *lat = &row_figures(x, i)->lat;
 		/* the least of a row is its min; without one it has but a max */
 		uint64_t v = lat->min_ns.has ? lat->min_ns.v : lat->max_ns.v;
 
@@ -291,18 +313,22 @@ static void print_latencies(struct text *x)
 	static const int shown[] = {LB_PCT_50, LB_PCT_90, LB_PCT_99, LB_PCT_999};
 	const struct lb_result *r = x->r;
 	struct lb_table t = {.align = "lrrrrrrr"};
-	struct lat_unit unit = lat_unit_choose(r);
+	struct lat_unit unit = lat_unit_choose(x);
 
-	if (!r->total.lat.max_ns.has)
+	if (!row_figures(x, r->n_luns)->lat.max_ns.has)
 		return;
-	lb_table_add(&t, "latency, %s", unit.name);
+	lb_table_add(&t, "%slatency, %s",
+		x->op == BOTH      ? ""
+		: x->op == LB_READ ? "read "
+				   : "write ",
+		unit.name);
 	lb_table_add(&t, "min");
 	lb_table_add(&t, "mean");
 	for (int i = 0; i < 4; i++)
 		lb_table_add(&t, "%s", lb_pct_names[shown[i]]);
 	lb_table_add(&t, "max");
 	for (uint32_t i = 0; i <= r->n_luns; i++) {
-		const struct lb_latency *lat = &row_figures(r, i)->lat;
+		const struct lb_latency *lat = &row_figures(x, i)->lat;
 
 		lb_table_add(&t, "%s", i < r->n_luns ? x->labels[i] : "Total");
 		add_latency(&t, lat->min_ns, false, &unit);
@@ -444,6 +470,11 @@ char **lb_report_labels(const struct lb_result *r)
 	return labels;
 }
 
+static bool is_mixed(const struct lb_result *r)
+{
+	return r->op[LB_READ] != &r->total && r->op[LB_WRITE] != &r->total;
+}
+
 void lb_report_streams(FILE *out, const struct lb_result *r)
 {
 	struct text x = {.out = out, .r = r};
@@ -455,7 +486,7 @@ void lb_report_streams(FILE *out, const struct lb_result *r)
 
 int lb_report_text(FILE *out, const struct lb_result *r)
 {
-	struct text x = {.out = out, .r = r};
+	struct text x = {.out = out, .r = r, .op = BOTH};
 
 	if (!r->plan)
 		return 0;
@@ -468,6 +499,12 @@ int lb_report_text(FILE *out, const struct lb_result *r)
 	print_rates(&x);
 	print_extremes(&x);
 	print_latencies(&x);
+	for (int op = 0; op < LB_OPS && is_mixed(r); op++) {
+		x.op = op;
+		print_rates(&x);
+		print_latencies(&x);
+	}
+	x.op = BOTH;
 	print_errors(&x);
 	print_unanswered(&x);
 	print_cpu(&x);

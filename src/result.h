@@ -54,9 +54,11 @@ struct lb_figures {
 struct lb_lun_result {
 	const struct lb_lun *lun;
 	struct lb_figures fig;
-	uint32_t qd;        /* of all its lanes */
-	uint64_t io_bytes;  /* of its largest xfer */
-	bool is_late_start; /* a first submit had not returned when the window opened */
+	struct lb_figures
+		*op[LB_OPS]; /* reads and writes apart; of a run of one op: fig, or nothing */
+	uint32_t qd;         /* of all its lanes */
+	uint64_t io_bytes;   /* of its largest xfer */
+	bool is_late_start;  /* a first submit had not returned when the window opened */
 	bool has_kernel;
 	uint64_t kernel_ios, kernel_bytes; /* from before the first I/O to after the last */
 	struct lb_fig_f64 seq_passes;      /* over the region; sequential only */
@@ -75,7 +77,8 @@ struct lb_result {
 	uint32_t n_targets;
 	struct lb_lun_result *luns;
 	uint32_t n_luns;
-	struct lb_figures total;
+	struct lb_figures total, *op[LB_OPS];
+	struct lb_figures *op_figs; /* what the op[] point into */
 
 	struct lb_fig_u64 window_ns;
 	uint64_t start_realtime_ns; /* of the window, since the epoch; 0: it never opened */

@@ -14,6 +14,9 @@
 
 #include "clock.h"
 #include "control.h"
+#include "data.h"
+#include "fill.h"
+#include "guard.h"
 #include "lock.h"
 #include "preflight.h"
 #include "worker.h"
@@ -36,6 +39,7 @@ struct gate {
 struct crew {
 	const struct lb_config *cfg;
 	struct lb_board *board;
+	struct lb_data *data; /* of writes; NULL: there are none */
 	struct lb_lock *lock;
 	struct gate gate;
 	struct lb_control control; /* virtual runs only */
@@ -48,7 +52,7 @@ struct crew {
 
 static void free_buffers(struct lb_worker *w)
 {
-	for (uint32_t i = 0; i < w->n_slabs; i++)
+	for (uint32_t i = w->n_pool_slabs; i < w->n_slabs; i++)
 		if (w->slabs[i].iov_base)
 			munmap(w->slabs[i].iov_base, w->slabs[i].iov_len);
 	free(w->slabs);
@@ -71,28 +75,39 @@ static void *map_slab(size_t len)
 	return at;
 }
 
-/* A few large slabs for all buffers of the worker; each slot's buffer lies in one of them. */
+/*
+ * A few large slabs for all buffers of the worker; each slot's buffer lies in one of them. Before
+ * them come those of the pool that writes take their data from, if there are any.
+ */
 static int make_buffers(struct lb_worker *w, uint64_t slot_bytes, struct lb_err *err)
 {
 	uint64_t per_slab = SLAB_MAX / slot_bytes, left = w->n_ios;
+	uint32_t n_pool = w->data ? w->data->n_slabs : 0;
+	uint32_t n_own = w->reads ? (uint32_t)((w->n_ios + per_slab - 1) / per_slab) : 0;
 
-	w->n_slabs = (uint32_t)((w->n_ios + per_slab - 1) / per_slab);
-	w->slabs = calloc(w->n_slabs, sizeof(*w->slabs));
-	for (uint32_t i = 0; w->slabs && i < w->n_slabs; i++, left -= per_slab) {
+	w->slabs = calloc(n_pool + n_own + 1, sizeof(*w->slabs));
+	if (!w->slabs)
+		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
+	w->n_slabs = w->n_pool_slabs = n_pool;
+	if (n_pool)
+		memcpy(w->slabs, w->data->slabs, n_pool * sizeof(*w->slabs));
+	for (; w->n_slabs < n_pool + n_own; w->n_slabs++, left -= per_slab) {
 		size_t len = (left < per_slab ? left : per_slab) * slot_bytes;
 
-		len = (len + 4095) & ~4095ull;
-		w->slabs[i] = (struct iovec){.iov_base = map_slab(len), .iov_len = len};
-		if (!w->slabs[i].iov_base)
+		/* a tail of small pages would have the kernel see the whole in small pages */
+		len = (len + SLAB_ALIGN - 1) & ~(SLAB_ALIGN - 1);
+		w->slabs[w->n_slabs] = (struct iovec){.iov_base = map_slab(len), .iov_len = len};
+		if (!w->slabs[w->n_slabs].iov_base)
 			return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM,
 				"out of memory: the buffers of one worker take %llu MiB (LUNs x --qd x --size)",
 				(unsigned long long)(w->n_ios * slot_bytes) >> 20);
 	}
-	if (!w->slabs)
-		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < w->n_ios; i++) {
-		w->ios[i].slab = (uint16_t)(i / per_slab);
-		w->ios[i].buf = (char *)w->slabs[i / per_slab].iov_base + i % per_slab * slot_bytes;
+	for (uint32_t i = 0; i < w->n_ios && n_own; i++) {
+		struct lb_io *io = &w->ios[i];
+
+		io->slab = (uint16_t)(n_pool + i / per_slab);
+		io->buf = (char *)w->slabs[io->slab].iov_base + i % per_slab * slot_bytes;
+		io->own_buf = (uint64_t)(uintptr_t)io->buf | io->slab;
 	}
 	return 0;
 }
@@ -103,15 +118,20 @@ static int make_lanes(struct lb_worker *w)
 	const struct lb_plan *plan = w->board->plan;
 
 	w->lanes = aligned_alloc(64, w->n_lanes * sizeof(*w->lanes));
+	w->writes = calloc(w->n_lanes, sizeof(*w->writes));
 	w->fds = calloc(w->n_lanes, sizeof(*w->fds));
 	w->parked = calloc(w->n_ios, sizeof(struct lb_io *));
-	if (!w->lanes || !w->fds || !w->parked)
+	if (!w->lanes || !w->writes || !w->fds || !w->parked)
 		return -ENOMEM;
 	for (uint32_t l = 0; l < w->n_lanes; l++) {
 		const struct lb_lane_plan *lp = &plan->lanes[w->first_lane + l];
 		const struct lb_stream *stream = &plan->phases[0].streams[lp->stream];
 
-		lb_lane_init(&w->lanes[l], w->board, w->first_lane + l);
+		w->writes[l] = (struct lb_lane_writes){.data = w->data,
+			.first_block = lp->first_block,
+			.first_slot = w->first_slot};
+		lb_lane_init(&w->lanes[l], w->board, w->first_lane + l, &w->writes[l]);
+		w->reads |= stream->read_pct > 0;
 		w->fds[l] = plan->luns[lp->lun]->fd;
 		w->shares_hist |= lp->shares_hist;
 		w->is_near_count |= w->count && w->lanes[l].near_full_at == LB_NEVER;
@@ -123,7 +143,8 @@ static int make_lanes(struct lb_worker *w)
 				.slot = slot,
 				.fd = w->fds[l],
 				.lun = l,
-				.op = (uint8_t)stream->op};
+				.op = stream->read_pct ? LB_READ : LB_WRITE,
+				.is_dsync = stream->is_dsync};
 		}
 	}
 	return 0;
@@ -158,6 +179,7 @@ static int set_up(struct lb_worker *w, const struct lb_config *cfg, struct lb_er
 		.n_fds = w->n_lanes,
 		.ios = w->ios,
 		.n_ios = w->n_ios,
+		.bufs_move = w->data != NULL,
 		.slabs = w->slabs,
 		.n_slabs = w->n_slabs,
 		.opts = cfg->null_opts,
@@ -205,6 +227,7 @@ static void *worker_main(void *arg)
 		w->ops->teardown(w->engine);
 	free_buffers(w);
 	free(w->lanes);
+	free(w->writes);
 	free(w->fds);
 	free(w->parked);
 	return NULL;
@@ -226,6 +249,7 @@ static void init_worker(struct crew *crew, uint32_t i)
 		.first_lane = wp->lane,
 		.first_slot = wp->slot,
 		.count = b->plan->phases[0].count,
+		.data = crew->data,
 		.control = b->plan->is_virtual ? &crew->control : NULL,
 		.cpu = wp->cpu};
 }
@@ -382,6 +406,32 @@ static void read_kernel_stats(struct lb_board *b, bool after)
 	}
 }
 
+/* Another number for each run: two runs never write the same blocks. */
+static uint64_t run_id(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ((uint64_t)ts.tv_sec * LB_NSEC_PER_SEC + (uint64_t)ts.tv_nsec) ^ (uint64_t)getpid()
+											<< 40;
+}
+
+/* The pool that all writes of the run take their data from. */
+static int make_data(struct crew *crew, struct lb_err *err)
+{
+	const struct lb_plan *plan = crew->board->plan;
+	const struct lb_stream *stream = &plan->phases[0].streams[0];
+	struct lb_data_cfg dc = {.seed = plan->seed,
+		.run = run_id(),
+		.size_bytes = stream->size_bytes,
+		.n_blocks = plan->n_blocks,
+		.n_slots = plan->n_slots,
+		.compress_pct = crew->cfg->compress_pct,
+		.dedupe_pct = crew->cfg->dedupe_pct};
+
+	return stream->read_pct < 100 ? lb_data_create(&crew->data, &dc, err) : 0;
+}
+
 static int run_crew(
 	const struct lb_config *cfg, struct lb_board *b, struct lb_lock *lock, struct lb_err *err)
 {
@@ -397,7 +447,9 @@ static int run_crew(
 	pthread_cond_init(&crew->gate.changed, NULL);
 	atomic_store(&b->window.open_ns, LB_NEVER);
 	atomic_store(&b->window.close_ns, LB_NEVER);
-	ret = start_crew(crew, err);
+	ret = make_data(crew, err);
+	if (!ret)
+		ret = start_crew(crew, err);
 	if (ret)
 		return ret;
 	read_kernel_stats(b, false);
@@ -456,10 +508,49 @@ static bool any_refused(const struct lb_board *b)
 	return !used;
 }
 
+/* Leave to write to every LUN, or none of them is written to. */
+static int ask_guard(const struct lb_config *cfg, struct lb_board *b)
+{
+	const struct lb_opt_list *ids = &cfg->overwrite;
+	struct lb_verdict *verdicts = calloc(b->n_luns, sizeof(*verdicts));
+	size_t refused;
+
+	if (!verdicts)
+		return lb_fail(&b->err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
+	for (size_t i = 0; i < ids->n; i++) {
+		if (lb_guard_names_any(b->luns, b->n_luns, ids->item[i]))
+			continue;
+		free(verdicts);
+		return lb_fail(&b->err, LB_ST_USAGE, EINVAL,
+			"--overwrite: \"%.200s\" is none of the LUNs given", ids->item[i]);
+	}
+	if (cfg->command == LB_CMD_CHECK) /* it would; nothing is opened for writing to say so */
+		refused = lb_guard_examine(b->luns, b->n_luns, ids->item, ids->n, verdicts);
+	else
+		refused = lb_guard_open(b->luns, b->n_luns, ids->item, ids->n, verdicts);
+	if (refused) {
+		b->err.status = LB_ST_USAGE;
+		lb_guard_refuse(b->luns, b->n_luns, verdicts, b->err.text);
+	}
+	free(verdicts);
+	return refused ? -EPERM : 0;
+}
+
+static int fill(const struct lb_config *cfg, struct lb_board *b)
+{
+	uint64_t patience_ns = cfg->drain_ns < LB_NSEC_PER_SEC ? LB_NSEC_PER_SEC : cfg->drain_ns;
+
+	atomic_store(&b->filled_bytes, 0);
+	atomic_store(&b->fill_bytes, lb_fill_bytes(b->luns, b->n_luns));
+	lb_board_kick(b);
+	return lb_fill(
+		b->luns, b->n_luns, cfg->seed, run_id(), patience_ns, &b->filled_bytes, &b->err);
+}
+
 static int prepare(
 	const struct lb_config *cfg, struct lb_shm *shm, struct lb_board *b, struct lb_lock *lock)
 {
-	const bool for_writing = false;
+	const bool for_writing = lb_config_writes(cfg);
 	int ret = lb_luns_open(b->luns, cfg, &b->opening_at, &b->filled_bytes, &b->err);
 
 	if (ret)
@@ -467,6 +558,8 @@ static int prepare(
 	atomic_store(&b->opening_at, b->n_luns);
 	if (any_refused(b))
 		return -EINVAL;
+	if (for_writing && (ret = ask_guard(cfg, b)))
+		return ret;
 	ret = lb_plan_make(shm, cfg, b->luns, b->n_luns, &b->plan, &b->err);
 	if (!ret)
 		ret = lb_lock_take(lock, b->plan->luns, b->plan->n_luns, for_writing, &b->err);
@@ -481,7 +574,7 @@ static int prepare(
 	if (make_cells(shm, b))
 		return lb_fail(
 			&b->err, LB_ST_UNAVAILABLE, ENOMEM, "out of shared memory for the figures");
-	return 0;
+	return cfg->fill ? fill(cfg, b) : 0;
 }
 
 static bool has_stops(const struct lb_board *b)

@@ -18,18 +18,18 @@ struct lb_cell {
 	uint64_t sum_ns;  /* of latencies */
 	uint64_t last_ns; /* when the last completion came, in the window or not */
 	struct lb_hist *hist;
-	uint64_t outside; /* good completions not counted: before the window opened, past --count */
+	uint64_t look_at; /* the worker's: the number of xfers at which there is more to do */
 
-	uint64_t errors;       /* in the window: failed or short */
+	uint64_t outside; /* good completions not counted: before the window opened, past --count */
+	uint64_t errors;  /* in the window: failed or short */
 	uint64_t errors_other; /* the same outside it */
 	uint64_t late;         /* issued in the window or before, returned in the drain */
 	uint64_t late_max_ns;
 	uint64_t first_error_ns; /* when; 0: none */
 	uint64_t first_error_offset;
 	int32_t first_error_res; /* -errno, or the bytes of a short transfer */
-	uint32_t zero_samples;   /* sampled read blocks that were all zeros */
-	uint32_t samples;
-	uint32_t pad;
+	uint16_t samples;        /* read blocks looked at: some hundreds in the longest run */
+	uint16_t zero_samples;   /* those that were all zeros */
 } __attribute__((aligned(128)));
 _Static_assert(sizeof(struct lb_cell) == 128, "two cache lines, the hot one first");
 

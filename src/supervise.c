@@ -20,6 +20,7 @@
 #define LEAD_NS      (2 * LB_NSEC_PER_MSEC)    /* the window's opening is announced so far ahead */
 #define HURRY_NS     (1500 * LB_NSEC_PER_MSEC) /* the drain that a signal leaves */
 #define NO_ANSWER_NS (10 * LB_NSEC_PER_SEC)    /* a target that takes longer to open will not */
+#define NO_GUARD_NS  (120 * LB_NSEC_PER_SEC)   /* what looks into all of them has more time */
 #define FAREWELL_MS  1000                      /* a child that can end has by then */
 
 struct supervisor {
@@ -141,7 +142,17 @@ static bool has_no_answer(struct supervisor *s, uint64_t now)
 		s->filled_bytes = filled;
 		s->opening_since_ns = now;
 	}
-	if (at >= b->n_luns || now - s->opening_since_ns < NO_ANSWER_NS)
+	if (atomic_load(&b->fill_bytes)) /* it has a limit of its own */
+		return false;
+	if (at >= b->n_luns) {
+		if (now - s->opening_since_ns < NO_GUARD_NS)
+			return false;
+		snprintf(s->outcome->no_answer, sizeof(s->outcome->no_answer),
+			"a LUN has not answered the write guard for %u s",
+			(unsigned)(NO_GUARD_NS / LB_NSEC_PER_SEC));
+		return true;
+	}
+	if (now - s->opening_since_ns < NO_ANSWER_NS)
 		return false;
 	snprintf(s->outcome->no_answer, sizeof(s->outcome->no_answer), "%s: no answer for %u s",
 		lb_printable(name, sizeof(name), b->luns[at].name),

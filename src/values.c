@@ -57,7 +57,7 @@ int lb_parse_region(const struct lb_opt *opt, void *field, const char *value, st
 		return lb_opt_fail(opt, value, ERANGE, err, "is past any LUN's size");
 	if ((start.is_ppm && start.v > PPM_ALL) || (end.is_ppm && end.v > PPM_ALL))
 		return lb_opt_fail(opt, value, ERANGE, err, "goes past 100%%");
-	if (!is_clear(&start, &end))
+	if (dash[1] && !is_clear(&start, &end)) /* END left out is neither */
 		return lb_opt_fail(opt, value, EINVAL, err,
 			"mixes percent with a number that has no unit: use e.g. 10%%-20%% or "
 			"10M-20%%");

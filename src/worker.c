@@ -38,15 +38,13 @@ static bool is_all_zero(const void *buf, size_t len)
 static void sample_data(struct lb_lane *lane, struct lb_cell *cell, const struct lb_io *io)
 {
 	lane->sample_at = cell->xfers + 1 + cell->xfers / 16;
-	if (io->op != LB_READ)
-		return;
 	cell->samples++;
 	cell->zero_samples += is_all_zero(io->buf, io->len);
 }
 
 /*
- * A good transfer inside the window. Returns whether the lane wants to be looked at: its
- * `look_at` number of transfers has been reached.
+ * A good transfer inside the window. Returns whether there is more to do: the `look_at` number of
+ * transfers has been reached.
  */
 static inline __attribute__((always_inline)) bool count_io(
 	struct lb_io *io, struct lb_lane *lane, uint64_t t, const bool shares_hist)
@@ -66,7 +64,7 @@ static inline __attribute__((always_inline)) bool count_io(
 	if (__builtin_expect(lat > cell->max_ns, 0))
 		cell->max_ns = lat;
 	cell->last_ns = t;
-	return __builtin_expect(++cell->xfers == lane->look_at, 0);
+	return __builtin_expect(++cell->xfers == cell->look_at, 0);
 }
 
 /* From 1 ms, doubling to a second while nothing of the lane succeeds. */
@@ -123,13 +121,16 @@ static __attribute__((noinline)) void look_at_lane(
 {
 	struct lb_cell *cell = lane->cell[io->op];
 
-	if (cell->xfers == lane->sample_at)
-		sample_data(lane, cell, io);
 	if (cell->xfers == lane->near_full_at)
 		w->is_near_count = w->is_special = true;
-	lane->look_at = lane->sample_at;
-	if (lane->near_full_at > cell->xfers && lane->near_full_at < lane->sample_at)
-		lane->look_at = lane->near_full_at;
+	cell->look_at = LB_NEVER;
+	if (io->op == LB_READ) {
+		if (cell->xfers == lane->sample_at)
+			sample_data(lane, cell, io);
+		cell->look_at = lane->sample_at;
+		if (lane->near_full_at > cell->xfers && lane->near_full_at < lane->sample_at)
+			cell->look_at = lane->near_full_at;
+	}
 }
 
 /*
@@ -292,10 +293,8 @@ static __attribute__((noinline)) uint32_t take(
 }
 
 /* Whether T lies in the window; while someone decides over its end, that reads as 0: then not. */
-static inline bool is_inside(const struct lb_worker *w, uint64_t t)
+static inline bool is_inside(const struct lb_window *window, uint64_t t)
 {
-	const struct lb_window *window = &w->board->window;
-
 	return t >= atomic_load_explicit(&window->open_ns, memory_order_relaxed) &&
 	       t < atomic_load_explicit(&window->close_ns, memory_order_acquire);
 }
@@ -383,38 +382,58 @@ static int round_trip(
 
 /*
  * The same while nothing is out of the ordinary, as it is for all but a few of a run's transfers:
- * in here every instruction counts. IS_DEEP false: the engine carries one I/O.
+ * in here every instruction counts.
  */
-static inline __attribute__((always_inline)) int run_plain(
-	struct lb_worker *w, struct lb_io **batch, uint32_t *left, const bool is_deep)
+static int run_plain(struct lb_worker *w, struct lb_io **batch, uint32_t *left)
 {
-	int (*const exchange)(void *, struct lb_io **, uint32_t, uint32_t, uint32_t, uint64_t) =
-		w->ops->exchange;
-	void *const engine = w->engine;
+	const struct lb_window *const window = &w->board->window;
+	const struct lb_engine_ops *const ops = w->ops;
 	uint32_t n = *left;
 	int got = 0;
 
 	while (!w->is_special) {
-		uint64_t t = lb_now_ns();
+		uint64_t t;
 
-		if (is_deep)
-			stamp(batch, n, t);
-		else
-			batch[0]->issue_ns = t;
-		got = exchange(engine, batch, n, 1, is_deep ? LB_BATCH : 1, LB_NEVER);
+		stamp(batch, n, lb_now_ns());
+		got = ops->exchange(w->engine, batch, n, 1, LB_BATCH, LB_NEVER);
 		n = 0;
 		if (__builtin_expect(got <= 0, 0))
 			break;
 		t = lb_now_ns();
-		n = is_deep ? (uint32_t)got : 1;
-		if (__builtin_expect(is_inside(w, t), 1))
-			n = take_counted(w, batch, n, t, false);
+		if (__builtin_expect(is_inside(window, t), 1))
+			n = take_counted(w, batch, (uint32_t)got, t, false);
 		else
-			n = take(w, batch, n, t);
-		if (!is_deep && __builtin_expect(n == 0, 0))
-			break;
+			n = take(w, batch, (uint32_t)got, t);
 	}
 	*left = n;
+	return got < 0 ? got : 0;
+}
+
+/* And with an engine that carries one I/O: there is but this one, of this lane. */
+static int run_plain_one(struct lb_worker *w, struct lb_io **batch, uint32_t *left)
+{
+	const struct lb_window *const window = &w->board->window;
+	const struct lb_engine_ops *const ops = w->ops;
+	struct lb_io *const io = w->ios;
+	struct lb_lane *const lane = io->lane;
+	int got = 0;
+
+	while (!w->is_special && *left) {
+		uint64_t t;
+
+		io->issue_ns = lb_now_ns();
+		got = ops->exchange(w->engine, batch, 1, 1, 1, LB_NEVER);
+		t = lb_now_ns();
+		if (__builtin_expect(got <= 0, 0)) {
+			*left = 0;
+		} else if (__builtin_expect(is_inside(window, t) && is_good(io), 1)) {
+			if (count_io(io, lane, t, false))
+				look_at_lane(w, lane, io);
+			lb_lane_next(lane, io);
+		} else {
+			*left = take(w, batch, 1, t);
+		}
+	}
 	return got < 0 ? got : 0;
 }
 
@@ -487,8 +506,7 @@ int lb_worker_loop(struct lb_worker *w)
 		if (w->is_special || (!is_deep && !n))
 			ret = round_trip(w, batch, &n, 1, is_deep ? LB_BATCH : 1);
 		else
-			ret = is_deep ? run_plain(w, batch, &n, true)
-				      : run_plain(w, batch, &n, false);
+			ret = is_deep ? run_plain(w, batch, &n) : run_plain_one(w, batch, &n);
 	}
 	see_close(w);
 	return ret < 0 ? ret : 0;

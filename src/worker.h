@@ -19,6 +19,8 @@ struct lb_worker {
 	struct lb_io *ios; /* its slots, on the board */
 	uint32_t n_ios;
 	struct lb_lane *lanes;
+	struct lb_lane_writes *writes; /* one a lane; used by those that write */
+	struct lb_data *data;          /* where writes take theirs from; NULL: there are none */
 	uint32_t n_lanes;
 	uint64_t count;             /* --count, 0: none */
 	bool is_near_count;         /* the next batch may bring a LUN to `count` */
@@ -36,7 +38,8 @@ struct lb_worker {
 
 	/* of the thread, see run.c */
 	struct iovec *slabs;
-	uint32_t n_slabs;
+	uint32_t n_slabs, n_pool_slabs; /* the first ones are the data's */
+	bool reads;                     /* a lane does: slots have buffers of their own */
 	int *fds;
 	int cpu;
 	uint32_t first_lane, first_slot;

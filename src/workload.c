@@ -4,33 +4,95 @@
 
 #include "clock.h"
 
-void lb_lane_init(struct lb_lane *lane, const struct lb_board *board, uint32_t at)
+#define CARDS 100
+
+void lb_deck_init(struct lb_deck *deck, uint8_t read_pct, uint64_t seed, uint64_t stream)
+{
+	/* apart from the offsets, so that these are the same whatever the mix */
+	lb_rng_seed(&deck->rng, ~seed, stream);
+	deck->read_pct = read_pct;
+	deck->at = CARDS;
+	for (uint8_t i = 0; i < CARDS; i++)
+		deck->card[i] = i < read_pct ? LB_READ : LB_WRITE;
+}
+
+enum lb_op lb_deck_deal(struct lb_deck *deck)
+{
+	if (deck->at == CARDS) {
+		for (uint8_t i = CARDS - 1; i > 0; i--) { /* Fisher and Yates */
+			uint8_t k = (uint8_t)lb_rng_below(&deck->rng, i + 1u), card = deck->card[i];
+
+			deck->card[i] = deck->card[k];
+			deck->card[k] = card;
+		}
+		deck->at = 0;
+	}
+	return (enum lb_op)deck->card[deck->at++];
+}
+
+void lb_lane_init(struct lb_lane *lane, const struct lb_board *board, uint32_t at,
+	struct lb_lane_writes *writes)
 {
 	const struct lb_plan *plan = board->plan;
 	const struct lb_lane_plan *lp = &plan->lanes[at];
-	uint64_t count = plan->phases[0].count;
 	const struct lb_stream *stream = &plan->phases[0].streams[lp->stream];
+	uint64_t count = plan->phases[0].count;
 
 	memset(lane, 0, sizeof(*lane));
-	for (int op = 0; op < LB_OPS; op++)
+	for (int op = 0; op < LB_OPS; op++) {
 		lane->cell[op] = lb_board_cell(board, at, op);
+		lane->cell[op]->look_at = LB_NEVER;
+	}
 	lb_rng_seed(&lane->rng, plan->seed, lp->rng_stream);
 	lane->n_blocks = lp->n_blocks;
 	lane->block_bytes = stream->size_bytes;
 	lane->start_bytes = lp->region_start;
-	lane->look_at = lane->sample_at = 1;
-	lane->near_full_at = LB_NEVER;
-	if (count > LB_BATCH && !lp->shares_cursor)
-		lane->near_full_at = count - LB_BATCH;
-	lane->pat = stream->pat;
+	lane->is_seq = stream->pat == LB_SEQ;
+	lane->is_mixed = stream->read_pct > 0 && stream->read_pct < 100;
+	lane->writes = stream->read_pct < 100 ? writes : NULL;
+	lane->is_plain = !lane->is_seq && !lane->writes;
 	lane->shares_cursor = lane->shares_count = lp->shares_cursor;
 	lane->cursor = &board->cursors[lp->cursor];
 	lane->lun = &board->lun_states[lp->lun];
+	if (lane->is_mixed)
+		lb_deck_init(&writes->deck, stream->read_pct, plan->seed, lp->rng_stream);
+	lane->near_full_at = LB_NEVER;
+	if (count > LB_BATCH && !lane->shares_count && !lane->is_mixed)
+		lane->near_full_at = count - LB_BATCH;
+	lane->sample_at = stream->read_pct ? 1 : LB_NEVER;
+	lane->cell[LB_READ]->look_at = lane->sample_at;
+	lane->cell[LB_WRITE]->look_at = lane->near_full_at;
 }
 
-uint64_t lb_lane_next_shared(struct lb_lane *lane)
+static uint64_t next_block(struct lb_lane *lane)
 {
-	uint64_t n = atomic_fetch_add_explicit(&lane->cursor->blocks, 1, memory_order_relaxed);
+	uint64_t block;
 
-	return n % lane->n_blocks;
+	if (!lane->is_seq)
+		return lb_rng_below(&lane->rng, lane->n_blocks);
+	if (lane->shares_cursor)
+		return atomic_fetch_add_explicit(&lane->cursor->blocks, 1, memory_order_relaxed) %
+		       lane->n_blocks;
+	block = lane->next_block;
+	lane->next_block = block + 1 == lane->n_blocks ? 0 : block + 1;
+	return block;
+}
+
+void lb_lane_next_other(struct lb_lane *lane, struct lb_io *io)
+{
+	struct lb_lane_writes *w = lane->writes;
+	uint64_t block = next_block(lane);
+
+	io->offset_bytes = lane->start_bytes + block * lane->block_bytes;
+	if (lane->is_mixed)
+		io->op = (uint8_t)lb_deck_deal(&w->deck);
+	if (!w)
+		return;
+	if (io->op == LB_WRITE) {
+		io->buf = lb_data_next(
+			w->data, w->first_slot + io->slot, w->first_block + block, &io->slab);
+	} else {
+		io->buf = (void *)(uintptr_t)(io->own_buf & ~(uint64_t)4095);
+		io->slab = (uint16_t)(io->own_buf & 4095);
+	}
 }

@@ -6,52 +6,72 @@
 #include <stdint.h>
 
 #include "board.h"
+#include "data.h"
 #include "engine.h"
 #include "plan.h"
 #include "rng.h"
 #include "stats.h"
+
+/* The ops of a mixed stream, dealt from a shuffled deck: any 100 in a row have the asked share. */
+struct lb_deck {
+	struct lb_rng rng;
+	uint8_t read_pct, at;
+	uint8_t card[100]; /* enum lb_op */
+};
+
+void lb_deck_init(struct lb_deck *deck, uint8_t read_pct, uint64_t seed, uint64_t stream);
+enum lb_op lb_deck_deal(struct lb_deck *deck);
+
+/* What a lane has that writes: the ops of a mix, and where data comes from. */
+struct lb_lane_writes {
+	struct lb_deck deck;
+	struct lb_data *data;
+	uint64_t first_block; /* of its LUN, in the numbering of the data */
+	uint32_t first_slot;  /* of its worker, likewise */
+};
 
 /* A lane at work: one worker's own. The first line is what every transfer touches. */
 struct lb_lane {
 	struct lb_cell *cell[LB_OPS];
 	struct lb_rng rng;
 	uint64_t n_blocks, block_bytes, start_bytes;
-	uint64_t look_at; /* the number of transfers at which there is more to do: the lesser of */
-
-	uint64_t sample_at;    /* that at which to look at the data next, */
-	uint64_t near_full_at; /* and that from which a batch may end the run (LB_NEVER: not known
-				  here) */
-	uint8_t pat;
+	bool is_plain; /* random and only reads: lb_lane_next() does all there is to do */
+	bool is_seq, is_mixed;
 	bool shares_cursor, shares_count; /* with other lanes on this LUN */
 	uint8_t n_batch, allowed; /* of the batch at hand: good ones, and how many of them count */
 	uint8_t n_backoffs;       /* in a row */
-	uint64_t next_block;      /* sequential, when the cursor is this lane's alone */
+
+	uint64_t sample_at;    /* the number of reads at which to look at the data next */
+	uint64_t near_full_at; /* that of transfers from which a batch may end the run; LB_NEVER:
+				  not known here */
+	uint64_t next_block;   /* sequential, when the cursor is this lane's alone */
 	struct lb_cursor *cursor;
-	struct lb_lun_state *lun; /* for --count */
+	struct lb_lun_state *lun;      /* for --count */
+	struct lb_lane_writes *writes; /* NULL: it only reads */
 	/* after errors */
 	uint64_t backoff_until_ns, good_at_error;
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct lb_lane) == 128, "two cache lines, the hot one first");
 
-/* Makes LANE what PLAN->lanes[AT] says, on the cells and cursors of BOARD. */
-void lb_lane_init(struct lb_lane *lane, const struct lb_board *board, uint32_t at);
+/*
+ * Makes LANE what PLAN->lanes[AT] says, on the cells and cursors of BOARD. WRITES is its own, with
+ * all but the deck filled in, if the stream writes; else NULL.
+ */
+void lb_lane_init(struct lb_lane *lane, const struct lb_board *board, uint32_t at,
+	struct lb_lane_writes *writes);
 
-/* The next block of a sequential stream whose lanes share one cursor. */
-uint64_t lb_lane_next_shared(struct lb_lane *lane);
+/* The next transfer of a lane that is not plain. */
+void lb_lane_next_other(struct lb_lane *lane, struct lb_io *io);
 
+/* Aims IO at what LANE does next. */
 static inline void lb_lane_next(struct lb_lane *lane, struct lb_io *io)
 {
-	uint64_t block;
-
-	if (__builtin_expect(lane->pat == LB_RAND, 1)) {
-		block = lb_rng_below(&lane->rng, lane->n_blocks);
-	} else if (!lane->shares_cursor) {
-		block = lane->next_block;
-		lane->next_block = block + 1 == lane->n_blocks ? 0 : block + 1;
-	} else {
-		block = lb_lane_next_shared(lane);
+	if (__builtin_expect(!lane->is_plain, 0)) {
+		lb_lane_next_other(lane, io);
+		return;
 	}
-	io->offset_bytes = lane->start_bytes + block * lane->block_bytes;
+	io->offset_bytes =
+		lane->start_bytes + lb_rng_below(&lane->rng, lane->n_blocks) * lane->block_bytes;
 }
 
 #endif

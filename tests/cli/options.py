@@ -24,6 +24,7 @@ TIME = "use seconds or ns, us, ms, s, m, h, d, e.g. 30s"
 REGION = "use START-END in bytes (k, M, G) or percent, e.g. 0-10%, 1G-2G, 1G-"
 CPUS = "use numbers and ranges, e.g. 0-3,8"
 SCRATCH = "use COUNTxSIZE or COUNTxSIZE@DIR, e.g. 4x256M@/mnt"
+WRITES_NOTHING = "is of writes, and this run writes nothing: --op write, --op rw or --fill does"
 COUNT = "1 to 18446744073709551615"
 
 REFUSED = [
@@ -87,9 +88,9 @@ REFUSED = [
     (["--threads-per-lun", "33"], '--threads-per-lun: "33" is more than --qd 32: each thread needs a transfer of its own'),
     (["--qd=1", "--threads-per-lun=2"], '--threads-per-lun: "2" is more than --qd 1: each thread needs a transfer of its own'),
     # words
-    (["--op", "write"], '--op: "write" is not known: use read'),
-    (["--op", "rw"], '--op: "rw" is not known: use read'),
-    (["--op", "READ"], '--op: "READ" is not known: use read'),
+    (["--op", "write"], "--op write destroys what is in the region of every LUN given: if that is meant, say --allow-write"),
+    (["--op", "rw"], "--op rw destroys what is in the region of every LUN given: if that is meant, say --allow-write"),
+    (["--op", "READ"], '--op: "READ" is not known: use read, write, rw'),
     (["--pat", "random"], '--pat: "random" is not known: use rand, seq'),
     (["--engine", "posix"], '--engine: "posix" is not known: use auto, io_uring, libaio, sync, null'),
     (["--hist=bars"], '--hist: "bars" is not known: use none, total, each'),
@@ -137,7 +138,15 @@ REFUSED = [
     (["--patt=rand"], 'unknown option "--patt": did you mean --pat?'),
     (["--threads=4"], 'unknown option "--threads": did you mean --threads-per-lun?'),
     (["--write"], 'unknown option "--write": --help lists them all'),
-    (["--allow-write"], 'unknown option "--allow-write": --help lists them all'),
+    (["--fill"], "--fill destroys what is in the region of every LUN given: if that is meant, say --allow-write"),
+    (["--allow-write"], f"--allow-write {WRITES_NOTHING}"),
+    (["--overwrite", "a", "--overwrite", "b"], f"--overwrite {WRITES_NOTHING}"),
+    (["--sync", "dsync"], f"--sync {WRITES_NOTHING}"),
+    (["--compress", "50"], f"--compress {WRITES_NOTHING}"),
+    (["--dedupe", "50"], f"--dedupe {WRITES_NOTHING}"),
+    (["--read-pct", "50"], '--read-pct: "50" goes with --op rw, not with --op read'),
+    (["--op", "write", "--read-pct", "50"], '--read-pct: "50" goes with --op rw, not with --op write'),
+    (["--op", "rw", "--read-pct", "101"], "--read-pct: 101 is out of range (0 to 100)"),
     (["-x"], 'unknown option "-x": --help lists them all'),
     (["-16k"], 'unknown option "-16k": --help lists them all'),
     (["/que=64", "---"], 'unknown option "---": --help lists them all'),

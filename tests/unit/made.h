@@ -105,7 +105,7 @@ static inline struct made *made_new(uint32_t n_luns, uint32_t n_workers, uint32_
 	m->engine = (struct lb_engine_ops){.name = "made"};
 	m->stream = (struct lb_stream){.name = "main",
 		.group = &m->group,
-		.op = LB_READ,
+		.read_pct = 100,
 		.pat = LB_RAND,
 		.size_bytes = 16384,
 		.qd = qd};
@@ -160,10 +160,11 @@ static inline struct made *made_new(uint32_t n_luns, uint32_t n_workers, uint32_
 	return m;
 }
 
-/* N xfers of LAT_NS each came back on LANE inside the window. */
-static inline void made_xfers(struct made *m, uint32_t lane, uint64_t n, uint64_t lat_ns)
+/* N xfers of LAT_NS each came back on LANE inside the window: OP by op, or of the only one. */
+static inline void made_op_xfers(
+	struct made *m, uint32_t lane, enum lb_op op, uint64_t n, uint64_t lat_ns)
 {
-	struct lb_cell *cell = lb_board_cell(&m->board, lane, m->stream.op);
+	struct lb_cell *cell = lb_board_cell(&m->board, lane, op);
 
 	cell->xfers += n;
 	cell->bytes += n * m->stream.size_bytes;
@@ -173,6 +174,11 @@ static inline void made_xfers(struct made *m, uint32_t lane, uint64_t n, uint64_
 	if (lat_ns > cell->max_ns)
 		cell->max_ns = lat_ns;
 	cell->hist->count[lb_hist_bucket(lat_ns)] += n;
+}
+
+static inline void made_xfers(struct made *m, uint32_t lane, uint64_t n, uint64_t lat_ns)
+{
+	made_op_xfers(m, lane, m->stream.read_pct ? LB_READ : LB_WRITE, n, lat_ns);
 }
 
 /* N I/Os of LANE are still in flight, issued AGE_NS before the end. */

@@ -317,6 +317,19 @@ static inline struct made *scene_refused(void)
 	return m;
 }
 
+static inline struct made *scene_mixed(void)
+{
+	struct made *m = made_new(2, 1, 8);
+
+	m->stream.read_pct = 70;
+	m->stream.is_dsync = true;
+	for (uint32_t i = 0; i < 2; i++) {
+		made_op_xfers(m, i, LB_READ, 7000 + i, 400000);
+		made_op_xfers(m, i, LB_WRITE, 3000 - i, 1500000);
+	}
+	return m;
+}
+
 static inline struct made *scene_refused_run(void)
 {
 	struct made *m = scene_unplanned(LB_STAGE_REFUSED);
@@ -339,6 +352,7 @@ static const struct {
 	struct made *(*make)(void);
 } scenes[] = {
 	{"four", scene_four},
+	{"mixed", scene_mixed},
 	{"one", scene_one},
 	{"sixty_four", scene_sixty_four},
 	{"errors", scene_errors},

@@ -139,7 +139,33 @@ static void every_word_fills_its_enum(void **state)
 	assert_int_equal(TAKE("a", "--hist=none", "--progress=auto"), 0);
 	assert_int_equal(cfg.hist, LB_HIST_NONE);
 	assert_int_equal(cfg.progress, LB_PROGRESS_AUTO);
-	REFUSED("--op: \"write\" is not known: use read", "--op", "write", "a");
+	REFUSED("--op: \"erase\" is not known: use read, write, rw", "--op", "erase", "a");
+}
+
+/* Nothing that writes gets past here without consent, but to files of our own. */
+static void writing_takes_consent(void **state)
+{
+	(void)state;
+	REFUSED("--op write destroys what is in the region of every LUN given: if that is meant, say "
+		"--allow-write",
+		"--op", "write", "a");
+	REFUSED("--fill destroys what is in the region of every LUN given: if that is meant, say "
+		"--allow-write",
+		"--fill", "--scratch", "1x1M", "a");
+	assert_int_equal(TAKE("--op", "write", "--scratch", "1x1M"), 0);
+	assert_int_equal(TAKE("a", "--op", "rw", "--allow-write", "--overwrite", "3600a",
+				 "--overwrite=3600b"),
+		0);
+	assert_int_equal(cfg.read_pct, 70);
+	assert_int_equal(cfg.overwrite.n, 2);
+	assert_string_equal(cfg.overwrite.item[0], "3600a");
+	assert_string_equal(cfg.overwrite.item[1], "3600b");
+	assert_string_equal(text_of("overwrite"), "3600a,3600b");
+	REFUSED("--overwrite: the value is empty: use ID", "--op", "write", "--allow-write",
+		"--overwrite", "", "a");
+	assert_int_equal(TAKE("a"), 0);
+	assert_int_equal(cfg.overwrite.n, 0);
+	assert_null(text_of("overwrite"));
 }
 
 static void a_size_is_whole_sectors(void **state)
@@ -508,6 +534,7 @@ int main(void)
 		cmocka_unit_test(the_defaults),
 		cmocka_unit_test(the_time_has_a_default_only_without_a_count),
 		cmocka_unit_test(every_word_fills_its_enum),
+		cmocka_unit_test(writing_takes_consent),
 		cmocka_unit_test(a_size_is_whole_sectors),
 		cmocka_unit_test(regions),
 		cmocka_unit_test(regions_that_are_refused),

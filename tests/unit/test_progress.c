@@ -31,8 +31,11 @@ static void words_of_each_stage(void **state)
 	v = (struct lb_progress_view){
 		.stage = LB_PROGRESS_OPENING, .nth = 12, .n = 64, .name = "/dev/mapper/mpathl"};
 	assert_words(&v, 80, "opening 12 of 64: /dev/mapper/mpathl");
-	v = (struct lb_progress_view){.stage = LB_PROGRESS_FILLING, .percent = 42};
+	v = (struct lb_progress_view){.stage = LB_PROGRESS_SCRATCH, .percent = 42};
 	assert_words(&v, 80, "filling scratch files: 42%");
+	v = (struct lb_progress_view){
+		.stage = LB_PROGRESS_FILLING, .percent = 7, .left_ns = 80 * LB_NSEC_PER_SEC};
+	assert_words(&v, 80, "filling the LUNs: 7%  1m20s left");
 	v = (struct lb_progress_view){.stage = LB_PROGRESS_WARMING};
 	assert_words(&v, 80, "warming up");
 	v.left_ns = 2 * SEC + 1;
@@ -253,7 +256,7 @@ static void stages_of_a_run(void **state)
 	m->cfg.scratch.size_bytes = 256 << 20;
 	m->board.filled_bytes = 512 << 20;
 	lb_progress_look(&p, &v, &m->cfg, &m->board, MADE_OPEN_NS - SEC);
-	assert_int_equal(v.stage, LB_PROGRESS_FILLING);
+	assert_int_equal(v.stage, LB_PROGRESS_SCRATCH);
 	assert_int_equal(v.percent, 50);
 
 	m->board.filled_bytes = 1024 << 20;

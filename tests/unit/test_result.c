@@ -141,6 +141,54 @@ static void only_outstanding(void **state)
 	made_done(m);
 }
 
+static void reads_and_writes_apart_and_together(void **state)
+{
+	struct made *m = made_new(2, 1, 4);
+	struct lb_result *r;
+
+	(void)state;
+	m->stream.read_pct = 70;
+	made_op_xfers(m, 0, LB_READ, 70, MS);
+	made_op_xfers(m, 0, LB_WRITE, 30, 3 * MS);
+	made_op_xfers(m, 1, LB_WRITE, 5, 9 * MS);
+	m->board.ios[0].op = LB_WRITE;
+	made_outstanding(m, 0, 1, 2 * SEC);
+	r = made_result(m);
+	assert_int_equal(r->total.xfers, 105);
+	assert_int_equal(r->op[LB_READ]->xfers, 70);
+	assert_int_equal(r->op[LB_WRITE]->xfers, 35);
+	assert_int_equal(r->luns[0].op[LB_READ]->lat.max_ns.v, MS);
+	assert_false(r->luns[0].op[LB_READ]->lat.max_is_bound);
+	assert_int_equal(r->luns[0].op[LB_WRITE]->lat.mean_ns.v, 3 * MS);
+	assert_int_equal(r->luns[0].op[LB_WRITE]->lat.max_ns.v, 2 * SEC);
+	assert_true(r->luns[0].op[LB_WRITE]->lat.max_is_bound);
+	assert_int_equal(r->luns[0].op[LB_WRITE]->outstanding, 1);
+	assert_int_equal(r->luns[0].op[LB_READ]->outstanding, 0);
+	assert_int_equal(r->luns[0].fig.outstanding, 1);
+	assert_int_equal(r->luns[0].fig.ios_issued, 101);
+	assert_int_equal(r->luns[1].op[LB_READ]->xfers, 0);
+	assert_false(r->luns[1].op[LB_READ]->lat.min_ns.has);
+	assert_int_equal(lb_hist_total(&r->op[LB_WRITE]->hist), 35);
+	assert_int_equal(lb_hist_total(&r->total.hist), 105);
+	made_done(m);
+}
+
+static void a_run_of_one_op_has_its_figures_there(void **state)
+{
+	struct made *m = made_new(1, 1, 4);
+	struct lb_result *r;
+
+	(void)state;
+	m->stream.read_pct = 0;
+	made_xfers(m, 0, 12, MS);
+	r = made_result(m);
+	assert_ptr_equal(r->op[LB_WRITE], &r->total);
+	assert_int_equal(r->luns[0].op[LB_WRITE]->xfers, 12);
+	assert_int_equal(r->op[LB_READ]->xfers, 0);
+	assert_int_equal(r->op[LB_READ]->ios_issued, 0);
+	made_done(m);
+}
+
 static void late_is_kept_apart(void **state)
 {
 	struct made *m = made_new(1, 1, 4);
@@ -731,6 +779,8 @@ int main(void)
 		cmocka_unit_test(nothing_came_back),
 		cmocka_unit_test(stalled_lun),
 		cmocka_unit_test(only_outstanding),
+		cmocka_unit_test(reads_and_writes_apart_and_together),
+		cmocka_unit_test(a_run_of_one_op_has_its_figures_there),
 		cmocka_unit_test(late_is_kept_apart),
 		cmocka_unit_test(late_and_no_longer_than_xfers),
 		cmocka_unit_test(only_late),

@@ -39,8 +39,8 @@ static void cells_add_up(void **state)
 		.first_error_ns = 4000,
 		.first_error_offset = 4096,
 		.first_error_res = -5,
-		.zero_samples = UINT32_MAX,
-		.samples = UINT32_MAX,
+		.zero_samples = UINT16_MAX,
+		.samples = UINT16_MAX,
 	};
 	struct lb_cell b = a;
 	struct lb_tally t;
@@ -73,8 +73,8 @@ static void cells_add_up(void **state)
 	assert_int_equal(t.first_error_ns, 3000);
 	assert_int_equal(t.first_error_offset, 512);
 	assert_int_equal(t.first_error_res, 100);
-	assert_int_equal(t.zero_samples, 2 * (uint64_t)UINT32_MAX); /* does not wrap */
-	assert_int_equal(t.samples, 2 * (uint64_t)UINT32_MAX);
+	assert_int_equal(t.zero_samples, 2 * (uint64_t)UINT16_MAX); /* does not wrap */
+	assert_int_equal(t.samples, 2 * (uint64_t)UINT16_MAX);
 	assert_int_equal(t.hist.count[100], 2);
 	assert_int_equal(t.hist.count[50], 2);
 	assert_int_equal(lb_hist_total(&t.hist), 4);

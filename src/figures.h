@@ -1,0 +1,16 @@
+/* The figures of a result: the cells of the board added up, by LUN and by op. */
+#ifndef LB_FIGURES_H
+#define LB_FIGURES_H
+
+#include "result.h"
+
+/* What they are worked out against. */
+struct lb_span {
+	uint64_t open_ns, close_ns; /* equal: the window never opened */
+	uint64_t end_ns;            /* ages are measured to here */
+};
+
+/* Fills r->luns, r->total and their figures by op. Returns 0 or -ENOMEM. */
+int lb_figures_make(struct lb_result *r, const struct lb_board *b, const struct lb_span *s);
+
+#endif

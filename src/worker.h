@@ -46,6 +46,14 @@ struct lb_worker {
 };
 
 /*
+ * What a worker has of its own, made in its own thread: place, buffers, lanes, engine. Of W the
+ * fields up to `cpu` and the first lane and slot are set. Returns 0 or negative with ERR;
+ * lb_worker_tear_down() after either.
+ */
+int lb_worker_set_up(struct lb_worker *w, const struct lb_config *cfg, struct lb_err *err);
+void lb_worker_tear_down(struct lb_worker *w);
+
+/*
  * Fills every lane to its depth, then runs until the window has closed and nothing is in flight.
  * Allocates nothing and takes no lock. Returns 0, or the negative errno with which the engine
  * failed.

@@ -47,5 +47,8 @@ int main(int argc, char **argv)
 			cfg.size_bytes);
 	}
 	fwrite(lun, cfg.size_bytes, cfg.n_blocks, stdout);
+	lb_data_done(d);
+	free(order);
+	free(lun);
 	return fclose(stdout) ? 1 : 0;
 }

@@ -83,6 +83,31 @@ static int read_targets_file(struct lb_config *cfg, size_t *len, struct lb_err *
 	return 0;
 }
 
+/* Ends LINE where it ends in anyone's files, and returns the next one; NULL: it was the last. */
+static char *cut_line(char *line)
+{
+	size_t end = strcspn(line, "\r\n");
+	char *next = line[end] ? line + end + 1 : NULL;
+
+	line[end] = '\0';
+	return next;
+}
+
+/* LINE without the blanks around it, and without a comment, which begins it or follows a blank. */
+static char *strip(char *line)
+{
+	static const char blanks[] = " \t";
+	char *end;
+
+	line += strspn(line, blanks);
+	for (end = line; *end && (*end != '#' || (end > line && !strchr(blanks, end[-1]))); end++)
+		;
+	while (end > line && strchr(blanks, end[-1]))
+		end--;
+	*end = '\0';
+	return line;
+}
+
 /* Appends the lines of --targets to cfg->targets, whose operands stay in front. */
 static int add_targets_file(struct lb_config *cfg, struct lb_err *err)
 {
@@ -93,7 +118,7 @@ static int add_targets_file(struct lb_config *cfg, struct lb_err *err)
 
 	if (rc)
 		return rc;
-	for (const char *s = cfg->targets_text; (s = strchr(s, '\n')); s++)
+	for (const char *s = cfg->targets_text; (s = strpbrk(s, "\r\n")); s++)
 		n_lines++;
 	targets = reallocarray(cfg->targets, cfg->n_targets + n_lines, sizeof(*targets));
 	if (!targets)
@@ -103,13 +128,9 @@ static int add_targets_file(struct lb_config *cfg, struct lb_err *err)
 	if (!strncmp(line, "\xef\xbb\xbf", 3)) /* some editors begin a file so, unseen */
 		line += 3;
 	for (; line; line = next) {
-		size_t blanks = strspn(line, " \t\r\n"), end = strcspn(line, "\n");
-
-		next = line[end] ? line + end + 1 : NULL;
-		line[end] = '\0';
-		if (end && line[end - 1] == '\r')
-			line[end - 1] = '\0';
-		if (blanks < end && line[blanks] != '#')
+		next = cut_line(line);
+		line = strip(line);
+		if (*line)
 			cfg->targets[cfg->n_targets++] = line;
 	}
 	return 0;

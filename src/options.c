@@ -334,8 +334,8 @@ const struct lb_opt lb_options[] = {
 		.offset = FIELD(targets_file),
 		.help = "more LUNs, one path a line; # begins a comment",
 		.man = "A file that names more LUNs, one path a line.\n"
-		       "Blank lines and lines that begin with # are skipped;\n"
-		       "any other line is a path as it stands, blanks and a leading dash included.",
+		       "Blank lines, blanks around a path, and what follows a # that begins a line\n"
+		       "or stands after a blank are skipped; a leading dash belongs to the path.",
 	},
 	{
 		.name = "scratch",

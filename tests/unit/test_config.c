@@ -373,7 +373,7 @@ static void a_list_of_targets_is_read_as_it_stands(void **state)
 		"\xef\xbb\xbf/dev/a\r\n\r\n\n   \t\nb\n \t\r\n# no\n  # no\r\n-\n--qd\n /b c \n"
 		"#\n/dev/last";
 	static const char *const want[] = {
-		"op1", "op2", "/dev/a", "b", "-", "--qd", " /b c ", "/dev/last"};
+		"op1", "op2", "/dev/a", "b", "-", "--qd", "/b c", "/dev/last"};
 
 	(void)state;
 	write_list(text, sizeof(text) - 1);
@@ -387,6 +387,20 @@ static void a_list_of_targets_is_read_as_it_stands(void **state)
 	write_list("x", 1);
 	assert_int_equal(TAKE("--targets", list), 0);
 	assert_string_equal(cfg.targets[0], "x");
+}
+
+static void comments_and_line_ends_of_any_kind(void **state)
+{
+	static const char text[] =
+		"/dev/a # data\r/dev/b\t#redo\r\r# no\r/dev/c#1 \t\r\n\t/dev/d # x # y\n# \r#";
+	static const char *const want[] = {"/dev/a", "/dev/b", "/dev/c#1", "/dev/d"};
+
+	(void)state;
+	write_list(text, sizeof(text) - 1);
+	assert_int_equal(TAKE("--targets", list), 0);
+	assert_int_equal(cfg.n_targets, COUNT(want));
+	for (size_t i = 0; i < COUNT(want); i++)
+		assert_string_equal(cfg.targets[i], want[i]);
 }
 
 static void a_long_list_of_targets_is_read_whole(void **state)
@@ -542,6 +556,7 @@ int main(void)
 		cmocka_unit_test(only_cpus_that_may_be_used),
 		cmocka_unit_test(scratch_files),
 		cmocka_unit_test(a_list_of_targets_is_read_as_it_stands),
+		cmocka_unit_test(comments_and_line_ends_of_any_kind),
 		cmocka_unit_test(a_long_list_of_targets_is_read_whole),
 		cmocka_unit_test(lists_of_targets_that_are_refused),
 		cmocka_unit_test(a_run_needs_a_target),

@@ -14,6 +14,19 @@ static uint64_t part_of(uint64_t size_bytes, uint64_t ppm, bool round_up)
 	return (uint64_t)((scaled + (round_up ? PPM - 1 : 0)) / PPM);
 }
 
+/* An edge of the region that was given in bytes must lie on a block: moved, it would be another. */
+static int check_edge(
+	const struct lb_lun *lun, bool is_ppm, uint64_t edge, bool is_start, struct lb_err *err)
+{
+	char text[32];
+
+	if (is_ppm || edge % lun->logical_block == 0 || (!is_start && edge == lun->size_bytes))
+		return 0;
+	return lb_fail(err, LB_ST_USAGE, EINVAL,
+		"logical block %u, --region %s at %s, which is not a multiple", lun->logical_block,
+		is_start ? "starts" : "ends", lb_format_size(text, sizeof(text), edge));
+}
+
 int lb_region_fit(
 	struct lb_lun *lun, const struct lb_region *region, uint64_t size_bytes, struct lb_err *err)
 {
@@ -36,6 +49,9 @@ int lb_region_fit(
 		return lb_fail(err, LB_ST_USAGE, EINVAL, "its size is %s, --region %s %s", have,
 			start >= lun->size_bytes ? "starts at" : "ends at",
 			lb_format_size(edge, sizeof(edge), start >= lun->size_bytes ? start : end));
+	if (check_edge(lun, region->start_is_ppm, start, true, err) ||
+		check_edge(lun, region->end_is_ppm, end, false, err))
+		return -EINVAL;
 	start += (lun->logical_block - start % lun->logical_block) % lun->logical_block;
 	if (start >= end || end - start < size_bytes)
 		return lb_fail(err, LB_ST_USAGE, EINVAL,

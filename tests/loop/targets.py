@@ -96,10 +96,13 @@ def _():
         eq([x["errors"] for x in measured("--size", "4k", a, b, c)["luns"]], [0, 0, 0], "errors at 4k")
 
 
-@test("a region that starts off a 4Kn LUN's block is rounded in")
+@test("a region in bytes that is off a 4Kn LUN's block is status 2; one in percent is rounded in")
 def _():
-    with loop_of("8M", sector=4096) as lun:
-        row = measured("--size", "4k", "--region", "512-8M", lun)["luns"][0]
+    with loop_of("8M", sector=4096) as lun, loop_of("8M") as other:
+        r = refused(2, "--size", "4k", "--region", "512-1M", lun, other)
+        says(r, lun, "logical block 4096, --region starts at 512, which is not a multiple")
+        lacks(r.err, re.escape(f"{other}:"), "stderr")
+        row = measured("--size", "4k", "--region", "0.01%-100%", lun)["luns"][0]
         eq((row["region_start_bytes"], row["region_end_bytes"], row["errors"]), (4096, 8 << 20, 0), "region and errors")
 
 

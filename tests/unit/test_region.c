@@ -74,12 +74,25 @@ static void a_lun_of_one_block_fits(void **state)
 	fits(16 * K + 512, 512, bytes(512, 16 * K + 512), 16 * K, 512, 16 * K + 512);
 }
 
-static void the_start_is_rounded_up_to_a_block(void **state)
+static void an_edge_in_bytes_lies_on_a_block(void **state)
 {
 	(void)state;
-	fits(64 * MIB, 4096, bytes(512, 64 * MIB), 4 * K, 4096, 64 * MIB);
 	fits(64 * MIB, 4096, bytes(4096, 64 * MIB), 4 * K, 4096, 64 * MIB);
-	fits(64 * MIB, 4096, bytes(4097, 64 * MIB - 1), 4 * K, 8192, 64 * MIB - 4096);
+	fits(64 * MIB, 4096, bytes(4096, 64 * MIB - 4096), 4 * K, 4096, 64 * MIB - 4096);
+	/* a file may end anywhere, and its end may be said */
+	fits(64 * MIB + 512, 4096, bytes(0, 64 * MIB + 512), 4 * K, 0, 64 * MIB);
+	fails(64 * MIB, 4096, bytes(512, 64 * MIB), 4 * K,
+		"logical block 4096, --region starts at 512, which is not a multiple");
+	fails(64 * MIB, 4096, bytes(4096, MIB + 512), 4 * K,
+		"logical block 4096, --region ends at 1024.5k, which is not a multiple");
+	fails(64 * MIB, 4096, bytes(4097, 64 * MIB), 4 * K,
+		"logical block 4096, --region starts at 4097, which is not a multiple");
+}
+
+static void percentages_are_rounded_in(void **state)
+{
+	(void)state;
+	fits(64 * MIB, 4096, ppm(1, 999999), 4 * K, 4096, 64 * MIB - 4096);
 	/* a tenth of 1000 sectors is 51200 bytes, a third 170666.5 */
 	fits(1000 * 512, 512, ppm(100000, 333333), 512, 51200, 51200 + 233 * 512);
 	/* one byte above a block: the percentage is rounded up before the block is */
@@ -126,9 +139,9 @@ static void what_does_not_fit_names_both_sizes(void **state)
 	fails(8 * MIB, 512, ppm(0, 100000), MIB,
 		"its size is 8M, --region leaves 838860 of it, --size 1M does not fit");
 	/* the start, rounded up, is past the end, or is the end */
-	fails(8 * MIB, 4096, bytes(4097, 8191), 512 * 8,
+	fails(8 * MIB, 4096, ppm(500, 900), 512 * 8,
 		"its size is 8M, --region leaves 0 of it, --size 4k does not fit");
-	fails(8 * MIB, 4096, bytes(8 * MIB - 1, 8 * MIB), 4 * K,
+	fails(8 * MIB, 4096, ppm(999999, 1000000), 4 * K,
 		"its size is 8M, --region leaves 0 of it, --size 4k does not fit");
 }
 
@@ -137,7 +150,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_odd_tail_is_left_out),
 		cmocka_unit_test(a_lun_of_one_block_fits),
-		cmocka_unit_test(the_start_is_rounded_up_to_a_block),
+		cmocka_unit_test(an_edge_in_bytes_lies_on_a_block),
+		cmocka_unit_test(percentages_are_rounded_in),
 		cmocka_unit_test(percentages_hold_up_to_2_to_63),
 		cmocka_unit_test(size_must_be_whole_blocks),
 		cmocka_unit_test(what_does_not_fit_names_both_sizes),

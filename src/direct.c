@@ -6,6 +6,7 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -112,16 +113,17 @@ int lb_direct_find_nowait(struct lb_nowait *luns, uint32_t n)
 {
 	io_context_t ctx = NULL;
 	struct iocb *looks = calloc(n + 1, sizeof(*looks));
+	/* nobody looks into it: one does for all */
 	void *buf =
-		aligned_alloc(ALIGN_MAX, ALIGN_MAX); /* nobody looks into it: one does for all */
-	int ret = looks && buf ? io_setup((int)n + 1, &ctx) : -ENOMEM;
+		mmap(NULL, ALIGN_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int ret = looks && buf != MAP_FAILED ? io_setup((int)n + 1, &ctx) : -ENOMEM;
+	bool is_late = ret == 0 && take_looks(ctx, send_looks(ctx, luns, n, looks, buf));
 
 	/* what is still out would hold up the end of its context, and needs the buffer */
-	if (ret == 0 && take_looks(ctx, send_looks(ctx, luns, n, looks, buf)))
-		buf = NULL;
-	else if (ret == 0)
+	if (ret == 0 && !is_late)
 		io_destroy(ctx);
-	free(buf);
+	if (buf != MAP_FAILED && !is_late)
+		munmap(buf, ALIGN_MAX);
 	free(looks);
 	return ret;
 }

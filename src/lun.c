@@ -21,7 +21,8 @@
 #include "sysfs.h"
 #include "units.h"
 
-#define MAPPER "/dev/mapper/"
+#define MAPPER      "/dev/mapper/"
+#define OTHER_FILES 32
 
 void lb_luns_init(struct lb_lun *luns, const struct lb_config *cfg)
 {
@@ -258,18 +259,34 @@ static void settle_target(
 		lun->fate = LB_FATE_USED;
 }
 
-/* A descriptor for each LUN, and room for what else the run opens. */
-static int raise_open_files(size_t n, struct lb_err *err)
+/* At most so many of them have a queue, which is an open file; see lb_plan_make(). */
+static size_t count_workers(const struct lb_config *cfg, size_t n)
 {
-	rlim_t need = n + 256;
+	size_t lanes = n * (cfg->threads_per_lun ? cfg->threads_per_lun : 1);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (cfg->workers)
+		return cfg->workers;
+	return cpus > 0 && (size_t)cpus < lanes ? (size_t)cpus : lanes;
+}
+
+/*
+ * A descriptor for each LUN (two while the guard opens it for writing) and each worker, and room
+ * for what else is open, mostly for a moment.
+ */
+static int raise_open_files(const struct lb_config *cfg, size_t n, struct lb_err *err)
+{
+	size_t workers = count_workers(cfg, n);
+	rlim_t need = n * (lb_config_writes(cfg) ? 2 : 1) + workers + OTHER_FILES;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
 		return 0;
 	if (limit.rlim_max < need)
 		return lb_fail(err, LB_ST_UNAVAILABLE, EMFILE,
-			"%zu LUNs need %ju open files, the limit (ulimit -n) is %ju", n,
-			(uintmax_t)need, (uintmax_t)limit.rlim_max);
+			"%zu LUN%s and %zu worker%s need %ju open files, the limit (ulimit -n) is %ju",
+			n, n == 1 ? "" : "s", workers, workers == 1 ? "" : "s", (uintmax_t)need,
+			(uintmax_t)limit.rlim_max);
 	limit.rlim_cur = need;
 	if (setrlimit(RLIMIT_NOFILE, &limit))
 		return lb_fail(err, LB_ST_UNAVAILABLE, errno,
@@ -354,7 +371,7 @@ int lb_luns_open(struct lb_lun *luns, const struct lb_config *cfg, _Atomic uint3
 	_Atomic uint64_t *filled_bytes, struct lb_err *err)
 {
 	uint32_t n = (uint32_t)cfg->n_targets, total = n + cfg->scratch.count, i;
-	int rc = raise_open_files(total, err);
+	int rc = raise_open_files(cfg, total, err);
 	struct lb_stack stack;
 
 	if (rc)

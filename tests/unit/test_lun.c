@@ -346,18 +346,19 @@ static void who_could_read_it_is_told(void **state)
 
 static void limit_open_files(struct bench *b)
 {
-	struct rlimit limit = {.rlim_cur = 100, .rlim_max = 400};
+	struct rlimit limit = {.rlim_cur = 30, .rlim_max = 400};
 
 	setrlimit(RLIMIT_NOFILE, &limit);
 	if (open_targets(b, "f", NULL) || b->luns[0].fate != LB_FATE_USED)
 		_exit(2);
 	getrlimit(RLIMIT_NOFILE, &limit); /* it was raised, as far as needed */
-	if (limit.rlim_cur != 257 || limit.rlim_max != 400)
+	if (limit.rlim_cur != 34 || limit.rlim_max != 400)
 		_exit(3);
-	limit.rlim_cur = limit.rlim_max = 256;
+	limit.rlim_cur = limit.rlim_max = 33;
 	setrlimit(RLIMIT_NOFILE, &limit);
 	if (open_targets(b, "f", NULL) != -EMFILE || b->err.status != LB_ST_UNAVAILABLE ||
-		strcmp(b->err.text, "1 LUNs need 257 open files, the limit (ulimit -n) is 256") ||
+		strcmp(b->err.text,
+			"1 LUN and 1 worker need 34 open files, the limit (ulimit -n) is 33") ||
 		b->at != NOTHING)
 		_exit(4);
 }

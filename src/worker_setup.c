@@ -37,6 +37,15 @@ static void *map_slab(size_t len)
 	return at;
 }
 
+/* BYTES: what the slots hold; what is mapped is whole huge pages. */
+static int no_buffers(struct lb_err *err, uint64_t bytes)
+{
+	return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM,
+		"out of memory: the buffers of one worker take %llu MiB (LUNs x --qd x --size, in huge "
+		"pages); see ulimit -v and -d",
+		(unsigned long long)((bytes + SLAB_ALIGN - 1) / SLAB_ALIGN * (SLAB_ALIGN >> 20)));
+}
+
 /*
  * A few large slabs for all buffers of the worker; each slot's buffer lies in one of them. Before
  * them come those of the pool that writes take their data from, if there are any.
@@ -60,9 +69,7 @@ static int make_buffers(struct lb_worker *w, uint64_t slot_bytes, struct lb_err 
 		len = (len + SLAB_ALIGN - 1) & ~(SLAB_ALIGN - 1);
 		w->slabs[w->n_slabs] = (struct iovec){.iov_base = map_slab(len), .iov_len = len};
 		if (!w->slabs[w->n_slabs].iov_base)
-			return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM,
-				"out of memory: the buffers of one worker take %llu MiB (LUNs x --qd x --size)",
-				(unsigned long long)(w->n_ios * slot_bytes) >> 20);
+			return no_buffers(err, w->n_ios * slot_bytes);
 	}
 	for (uint32_t i = 0; i < w->n_ios && n_own; i++) {
 		struct lb_io *io = &w->ios[i];

@@ -189,8 +189,13 @@ def _():
 @test("too few open files for the LUNs: status 3 with the need, the limit and its setting")
 def _():
     with scratch_file("8M", "random") as f:
-        r = lunbench_as(as_someone(NOFILE=100), *QUICK, public(f)).expect(3)
-        eq((r.out, r.err), ("", "lunbench: 1 LUNs need 257 open files, the limit (ulimit -n) is 100\n"), "stdout and stderr")
+        r = lunbench_as(as_someone(NOFILE=33), *QUICK, public(f)).expect(3)
+        eq((r.out, r.err), ("", "lunbench: 1 LUN and 1 worker need 34 open files, the limit (ulimit -n) is 33\n"), "stdout and stderr")
+        with scratch_file("8M", "random") as g:
+            r = lunbench_as(as_someone(NOFILE=33), *QUICK, "--threads-per-lun", "2", "--workers", "3", public(f), public(g)).expect(3)
+            eq(r.err, "lunbench: 2 LUNs and 3 workers need 37 open files, the limit (ulimit -n) is 33\n", "stderr")
+        for engine in ("io_uring", "libaio", "sync"):  # and what it says is enough
+            lunbench_as(as_someone(NOFILE=34), *QUICK, "--engine", engine, "--qd", "2", public(f)).expect(0)
 
 
 @test("too little address space or memory: status 3 with what takes it")
@@ -199,6 +204,9 @@ def _():
         r = lunbench_as(as_someone(AS=256 << 20), "--qd", "4096", "--size", "1M", public(f)).expect(3)
         has(r.err, r"^lunbench: .*(buffers of one worker take 4096 MiB|address space)", "stderr")
         eq(r.out, "", "stdout")
+        r = lunbench_as(as_someone(DATA=3 << 20), *QUICK, "--qd", "2", public(f)).expect(3)
+        eq(r.err, "lunbench: out of memory: the buffers of one worker take 2 MiB (LUNs x --qd x --size, in huge pages); "
+           "see ulimit -v and -d\n", "stderr")
 
 
 main()

@@ -158,12 +158,28 @@ static void settle_other(struct lb_lun *lun, mode_t mode)
 	lb_lun_refuse(lun, LB_ST_USAGE, "%s, not a block device or a file", what);
 }
 
+/* What the shell opened is not open here, and its number may be something of ours. */
+static bool is_descriptor(const char *name)
+{
+	static const char *const dirs[] = {"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"};
+	static const char *const names[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		if (!strncmp(name, dirs[i], strlen(dirs[i])) || !strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 int lb_lun_look(struct lb_lun *lun)
 {
-	int named = open(lun->name, O_PATH | O_CLOEXEC), errnum = errno;
+	bool is_fd = is_descriptor(lun->name);
+	int named = is_fd ? -1 : open(lun->name, O_PATH | O_CLOEXEC), errnum = errno;
 	struct stat st;
 
-	if (named < 0 || fstat(named, &st)) {
+	if (is_fd)
+		lb_lun_refuse(lun, LB_ST_USAGE,
+			"a descriptor of the shell is not passed on: give the device itself");
+	else if (named < 0 || fstat(named, &st)) {
 		refuse_open(lun, named < 0 ? errnum : errno, NULL);
 	} else if (S_ISBLK(st.st_mode) || S_ISREG(st.st_mode)) {
 		lun->kind = S_ISBLK(st.st_mode) ? LB_LUN_BLOCK : LB_LUN_FILE;
@@ -193,7 +209,10 @@ static bool open_fd(struct lb_lun *lun)
 		return false;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", named);
 	lun->fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
-	if (lun->fd < 0) {
+	if (lun->fd < 0 && errno == ENOENT && access("/proc/self/fd", F_OK)) {
+		lb_lun_refuse(lun, LB_ST_UNAVAILABLE,
+			"cannot be opened without /proc: mount -t proc proc /proc");
+	} else if (lun->fd < 0) {
 		int errnum = errno;
 
 		refuse_open(lun, errnum, fstat(named, &st) ? NULL : &st);

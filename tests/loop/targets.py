@@ -106,6 +106,19 @@ def _():
         eq((row["region_start_bytes"], row["region_end_bytes"], row["errors"]), (4096, 8 << 20, 0), "region and errors")
 
 
+@test("without /proc it is /proc that is missing, not the device; a descriptor of the shell is told from a device")
+def _():
+    with loop_of("8M") as lun:
+        r = run("unshare", "-m", "sh", "-c", 'umount -l /proc; exec "$@"', "sh", program(), *QUICK, lun.path).expect(3)
+        eq(r.err, f"lunbench: {lun}: cannot be opened without /proc: mount -t proc proc /proc\n", "stderr")
+        for name in ("/dev/fd/9", "/proc/self/fd/9", "/dev/stdin"):
+            for command in ((*QUICK, name), ("list", name)):
+                r = run("bash", "-c", 'exec "$@" 9<"$0" 0<"$0"', lun.path, program(), *command).expect(2)
+                eq(r.err, f"lunbench: {name}: a descriptor of the shell is not passed on: give the device itself\n", "stderr")
+        r = run("bash", "-c", '"$0" <(cat "$1")', program(), lun.path).expect(2)
+        has(r.err, "^lunbench: /dev/fd/[0-9]+: a descriptor of the shell is not passed on: give the device itself$", "stderr")
+
+
 @test("a LUN or a region smaller than --size is status 2 with both sizes; one of just one block works")
 def _():
     with loop_of("8M") as lun:

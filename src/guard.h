@@ -34,12 +34,21 @@ struct lb_verdict {
 size_t lb_guard_examine(const struct lb_lun *luns, size_t n, const char *const *overwrite,
 	size_t n_overwrite, struct lb_verdict *verdicts);
 
+struct lb_scan;
+
 /*
- * The same before a write. When none is refused, each LUN is opened O_RDWR|O_EXCL|O_DIRECT and all
- * are judged once more while so held. If all is well that descriptor takes the place of LUN's fd,
- * to be used by all workers and held to the end (the one for reading is closed, and what was locked
- * through it is lost). Otherwise all LUNs keep the one they have. Scratch LUNs are opened too.
- * Returns how many LUNs are refused: 0, or none may be written to.
+ * The same of one LUN that is open, by a SCAN made with it in sight, at one look: what only
+ * passes by (udev) counts, too.
+ */
+void lb_guard_look(
+	const struct lb_scan *scan, const struct lb_lun *lun, struct lb_verdict *verdict);
+
+/*
+ * lb_guard_examine() before a write. When none is refused, each LUN is opened
+ * O_RDWR|O_EXCL|O_DIRECT and all are judged once more while so held. If all is well that descriptor
+ * takes the place of LUN's fd, to be used by all workers and held to the end (the one for reading
+ * is closed, and what was locked through it is lost). Otherwise all LUNs keep the one they have.
+ * Scratch LUNs are opened too. Returns how many LUNs are refused: 0, or none may be written to.
  */
 size_t lb_guard_open(struct lb_lun *luns, size_t n, const char *const *overwrite,
 	size_t n_overwrite, struct lb_verdict *verdicts);

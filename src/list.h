@@ -1,4 +1,7 @@
-/* lunbench list: what LUNs there are. No device is opened, so none can hold it up. */
+/*
+ * lunbench list: what LUNs there are. No device is opened, so none can hold it up; whether they may
+ * be written to is judge.h's.
+ */
 #ifndef LB_LIST_H
 #define LB_LIST_H
 
@@ -6,13 +9,18 @@
 #include <stdio.h>
 
 #include "err.h"
+#include "guard.h"
 #include "lun.h"
+
+enum lb_write { LB_WRITE_UNKNOWN, LB_WRITE_ALLOWED, LB_WRITE_REFUSED, LB_WRITE_NO_ANSWER };
 
 /* One that is listed: `lun` says what it is. */
 struct lb_list_row {
 	struct lb_lun lun;
 	char name[160];      /* what lun.name points to where no target was given */
 	char suspended[128]; /* the map, itself or below it, on which any I/O would hang; or "" */
+	enum lb_write write; /* what would become of one; until judged unknown */
+	struct lb_verdict verdict; /* its `what` also says why that is not known */
 };
 
 struct lb_list {

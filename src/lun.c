@@ -255,6 +255,11 @@ static bool measure(struct lb_lun *lun)
 	return true;
 }
 
+bool lb_lun_open(struct lb_lun *lun)
+{
+	return open_fd(lun) && measure(lun);
+}
+
 static void settle_target(
 	struct lb_lun *lun, const struct lb_config *cfg, struct lb_stack *stack, uint32_t index)
 {

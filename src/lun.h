@@ -109,6 +109,13 @@ void lb_lun_refuse(struct lb_lun *lun, enum lb_status status, const char *fmt, .
  */
 int lb_lun_look(struct lb_lun *lun);
 
+/*
+ * Opens what LUN's name stands for, O_RDONLY|O_DIRECT, into its fd, and measures it: size and
+ * blocks. May hang where the device does. False: its fate is settled; then fd may be open all the
+ * same.
+ */
+bool lb_lun_open(struct lb_lun *lun);
+
 void lb_luns_close(struct lb_lun *luns, size_t n);
 
 /* sectors and requests done by the kernel's count, /sys/dev/block/M:m/stat. -ENOENT for files. */

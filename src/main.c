@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "judge.h"
 #include "list.h"
 #include "output.h"
 #include "report.h"
@@ -165,8 +166,10 @@ static int list(struct run *r)
 
 	if (lb_list_make(&all, r->cfg.targets, r->cfg.n_targets, sysfs, "/proc", &err))
 		status = complain_of(&err);
-	else
+	else {
+		lb_judge(&all);
 		status = write_list(r, &all);
+	}
 	lb_list_done(&all);
 	if (sysfs >= 0)
 		close(sysfs);

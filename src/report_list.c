@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json_out.h"
@@ -62,6 +63,14 @@ static void add_use(struct lb_table *t, const struct lb_list_row *row)
 	add_printable(t, text);
 }
 
+static uint32_t shown_paths(const struct lb_lun *lun)
+{
+	return lun->n_paths < LB_PATHS_MAX ? lun->n_paths : LB_PATHS_MAX;
+}
+
+/* by enum lb_write */
+static const char *const write_words[] = {"unknown", "allowed", "refused", "no answer"};
+
 static void add_row(struct lb_table *t, const struct lb_list_row *row)
 {
 	const struct lb_lun *lun = &row->lun;
@@ -77,8 +86,9 @@ static void add_row(struct lb_table *t, const struct lb_list_row *row)
 		lb_table_add(t, "%s", "");
 	else
 		lb_table_add(t, "%u of %u", lun->n_paths_up, lun->n_paths);
+	lb_table_add(t, "%s", write_words[row->write]);
 	add_use(t, row);
-	for (uint32_t i = 0; i < lun->n_paths && i < LB_PATHS_MAX; i++) {
+	for (uint32_t i = 0; i < shown_paths(lun); i++) {
 		const struct lb_path *path = &lun->paths[i];
 
 		lb_table_add(t, "  %s", path->name);
@@ -88,6 +98,7 @@ static void add_row(struct lb_table *t, const struct lb_list_row *row)
 		lb_table_add(t, "%s", "");
 		lb_table_add(t, "%s", "");
 		add_printable(t, path->state);
+		lb_table_add(t, "%s", "");
 		if (path->queue_depth >= 0)
 			lb_table_add(t, "queue depth %" PRIi64, path->queue_depth);
 		else
@@ -95,11 +106,67 @@ static void add_row(struct lb_table *t, const struct lb_list_row *row)
 	}
 }
 
+/* Why, in a line of its own: it is as long as it must be. *LAST: the unknown of the last note. */
+static void put_note(FILE *out, const struct lb_list_row *row, const char **last)
+{
+	const struct lb_verdict *v = &row->verdict;
+	char shown[1024];
+
+	lb_printable(shown, sizeof(shown), v->what);
+	if (row->write == LB_WRITE_REFUSED) {
+		fprintf(out, "    write refused: %s%s%s\n", shown,
+			!v->say[0]        ? ""
+			: v->can_override ? "; if all of it may be lost: "
+					  : "; first: ",
+			v->say);
+	} else if (row->write == LB_WRITE_UNKNOWN && v->what[0] &&
+		   (!*last || strcmp(*last, v->what) != 0)) {
+		fprintf(out, "    write unknown: %s\n", shown);
+		*last = v->what;
+	}
+}
+
+/* TABLE, as text, with a note after each LUN that has one. */
+static void put_with_notes(FILE *out, const struct lb_list *list, const char *table)
+{
+	const char *last = NULL;
+
+	for (size_t i = 0; i <= list->n; i++) {
+		const struct lb_list_row *row = i ? &list->rows[i - 1] : NULL;
+
+		if (row && row->lun.fate != LB_FATE_USED)
+			continue;
+		for (uint32_t lines = row ? 1 + shown_paths(&row->lun) : 1; lines; lines--) {
+			size_t len = strcspn(table, "\n") + 1;
+
+			fwrite(table, 1, len, out);
+			table += len;
+		}
+		if (row)
+			put_note(out, row, &last);
+	}
+}
+
+static int print(FILE *out, const struct lb_list *list, const struct lb_table *t)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	int rc = f ? lb_table_print(t, f) : -ENOMEM;
+
+	if (f && fclose(f))
+		rc = -ENOMEM;
+	if (!rc)
+		put_with_notes(out, list, text);
+	free(text);
+	return rc;
+}
+
 int lb_report_list(FILE *out, const struct lb_list *list)
 {
 	static const char *const head[] = {
-		"LUN", "kernel", "size", "what", "WWID", "block", "paths", "in use"};
-	struct lb_table t = {.align = "llrllrll"};
+		"LUN", "kernel", "size", "what", "WWID", "block", "paths", "write", "in use"};
+	struct lb_table t = {.align = "llrllrlll"};
 	bool any = false;
 	int rc = 0;
 
@@ -112,7 +179,7 @@ int lb_report_list(FILE *out, const struct lb_list *list)
 		any = true;
 	}
 	if (any)
-		rc = lb_table_print(&t, out);
+		rc = print(out, list, &t);
 	else if (!list->is_of_targets)
 		fputs("no LUNs here\n", out);
 	lb_table_done(&t);
@@ -122,6 +189,22 @@ int lb_report_list(FILE *out, const struct lb_list *list)
 static void put_text(struct lb_json *j, const char *key, const char *s)
 {
 	lb_json_str(j, key, s[0] ? s : NULL);
+}
+
+static void put_write(struct lb_json *j, const struct lb_list_row *row)
+{
+	const bool is_known = row->write == LB_WRITE_ALLOWED || row->write == LB_WRITE_REFUSED;
+
+	if (is_known)
+		lb_json_bool(j, "write_refused", row->write == LB_WRITE_REFUSED);
+	else
+		lb_json_null(j, "write_refused");
+	put_text(j, "write_refused_because",
+		row->write == LB_WRITE_ALLOWED ? "" : row->verdict.what);
+	if (row->write == LB_WRITE_REFUSED)
+		lb_json_bool(j, "write_override", row->verdict.can_override);
+	else
+		lb_json_null(j, "write_override");
 }
 
 int lb_report_list_json(FILE *out, const struct lb_list *list)
@@ -149,6 +232,7 @@ int lb_report_list_json(FILE *out, const struct lb_list *list)
 		put_text(&j, "in_use", row->lun.in_use);
 		put_text(&j, "path_of", row->lun.map);
 		put_text(&j, "suspended", row->suspended);
+		put_write(&j, row);
 		lb_json_close(&j, '}');
 	}
 	lb_json_close(&j, ']');

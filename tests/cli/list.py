@@ -26,7 +26,7 @@ def _():
     doc, _ = documented()
     eq(doc["targets"], [], "targets")
     if doc["luns"]:
-        has(r.out, r"^LUN +kernel +size +what +WWID +block +paths +in use$", "stdout")
+        has(r.out, r"^LUN +kernel +size +what +WWID +block +paths +write +in use$", "stdout")
     for lun in doc["luns"]:
         has(r.out, f"^{re.escape(lun['name'])} ", "stdout")
     ok(r.secs < 2, f"took {r.secs:.1f} s")
@@ -58,7 +58,7 @@ def _():
         make_file(f"{d}/lun", "3M")
         pathlib.Path(f"{d}/targets").write_text(f"# mine\n{d}/lun\n")
         r = lunbench("list", "--targets", f"{d}/targets", "--json", f"{d}/list.json").expect(0)
-        has(r.out, f"^{d}/lun +3M +file$", "stdout")
+        has(r.out, f"^{d}/lun +3M +file +(allowed|refused)$", "stdout")
         doc = json.loads(pathlib.Path(f"{d}/list.json").read_text())
         check_schema(doc, SCHEMA)
         eq([x["name"] for x in doc["luns"]], [f"{d}/lun"], "rows")
@@ -86,7 +86,7 @@ def _():
         eq(schema["required"], list(schema["properties"]), f"required keys of {name}")
         rows.append(schema["properties"])
     here, there = rows
-    eq(sorted(set(here) - set(there)), ["in_use", "path_of", "suspended"], "keys of the list alone")
+    eq(sorted(set(here) - set(there)), ["in_use", "path_of", "suspended", "write_override", "write_refused", "write_refused_because"], "keys of the list alone")
     for key in set(here) & set(there) - {"name"}:
         eq(here[key], there[key], key)
 

@@ -21,7 +21,7 @@ MAY_INCLUDE = {
 # null is made of several files, and draws its latencies by chance
 ALSO = {"engines/null*.[ch]": {"null_*.h", "rng.h", "units.h"}}
 JSON_C = ["src/report_json*.c", "src/profile.c", "src/json_*.c"]  # who may include json-c
-EXITS = {"src/main.c": "exit|_exit|_Exit|quick_exit|abort", "src/run.c": "_exit", "src/supervise.c": "_exit"}
+EXITS = {"src/main.c": "exit|_exit|_Exit|quick_exit|abort", "src/run.c": "_exit", "src/judge.c": "_exit", "src/supervise.c": "_exit"}
 # who may write there; supervise.c tells the live line where it goes
 STDERR = ["src/main.c", "src/err.c", "src/progress.c", "src/supervise.c"]
 

@@ -78,35 +78,87 @@ static void what_could_be_a_lun(void **state)
 	lb_list_done(&list);
 }
 
-static void as_a_table(void **state)
+/* Words without the blanks that line them up. */
+static char *as_text(const struct lb_list *list)
 {
-	/* the words and their order; how columns line up is test_table's */
-	static const char want[] =
-		"LUN kernel size what WWID block paths in use\n"
-		"/dev/loop1 loop1 1M 512/4096\n"
-		"/dev/mapper/mpatha dm-0 1G 3PARdata VV 360002ac0000000000000002300007d1a 512/4096 "
-		"1 of 1 mpatha is SUSPENDED; mpatha1, unused\n"
-		"sdd running\n"
-		"/dev/mapper/vg-lv dm-2 1G lvm map 512/4096\n"
-		"/dev/sdb sdb 1G 512/4096 read-only; held by vg-lv\n"
-		"/dev/sdc sdc 0 512/4096\n"
-		"/dev/sdaa sdaa 1G 512/4096\n";
-	struct tree *t = *state;
-	struct lb_list list;
 	char *text = NULL, *from, *to;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
-	put_host(t);
-	put(t, "dm-0", "dm/suspended", "1");
-	put(t, "sdb", "ro", "1");
-	make(t, &list, NULL, 0);
-	assert_int_equal(lb_report_list(f, &list), 0);
+	assert_int_equal(lb_report_list(f, list), 0);
 	fclose(f);
 	for (from = to = text; *from; from++)
 		if (*from != ' ' || (to > text && from[1] != ' ' && to[-1] != '\n'))
 			*to++ = *from;
 	*to = '\0';
+	return text;
+}
+
+static void as_a_table(void **state)
+{
+	/* the words and their order; how columns line up is test_table's */
+	static const char want[] =
+		"LUN kernel size what WWID block paths write in use\n"
+		"/dev/loop1 loop1 1M 512/4096 unknown\n"
+		"/dev/mapper/mpatha dm-0 1G 3PARdata VV 360002ac0000000000000002300007d1a 512/4096 "
+		"1 of 1 unknown mpatha is SUSPENDED; mpatha1, unused\n"
+		"sdd running\n"
+		"/dev/mapper/vg-lv dm-2 1G lvm map 512/4096 unknown\n"
+		"/dev/sdb sdb 1G 512/4096 unknown read-only; held by vg-lv\n"
+		"/dev/sdc sdc 0 512/4096 unknown\n"
+		"/dev/sdaa sdaa 1G 512/4096 unknown\n";
+	struct tree *t = *state;
+	struct lb_list list;
+	char *text;
+
+	put_host(t);
+	put(t, "dm-0", "dm/suspended", "1");
+	put(t, "sdb", "ro", "1");
+	make(t, &list, NULL, 0);
+	text = as_text(&list);
+	assert_string_equal(text, want);
+	free(text);
+	lb_list_done(&list);
+}
+
+static void why_a_write_is_refused(void **state)
+{
+	static const char want[] =
+		"LUN kernel size what WWID block paths write in use\n"
+		"/dev/loop1 loop1 1M 512/4096 allowed\n"
+		"/dev/mapper/mpatha dm-0 1G 3PARdata VV 360002ac0000000000000002300007d1a 512/4096 "
+		"1 of 1 refused mpatha1, unused\n"
+		"sdd running\n"
+		"write refused: ext4; first: kpartx -d\n"
+		"/dev/mapper/vg-lv dm-2 1G lvm map 512/4096 refused\n"
+		"write refused: \\x07 data; if all of it may be lost: --overwrite x\n"
+		"/dev/sdb sdb 1G 512/4096 unknown held by vg-lv\n"
+		"write unknown: no right\n"
+		"/dev/sdc sdc 0 512/4096 unknown\n" /* for the same reason */
+		"/dev/sdaa sdaa 1G 512/4096 no answer\n";
+	static const struct {
+		enum lb_write write;
+		struct lb_verdict verdict;
+	} rows[] = {
+		{LB_WRITE_ALLOWED, {.may_write = true, .what = "nothing found on it"}},
+		{LB_WRITE_REFUSED, {.what = "ext4", .say = "kpartx -d"}},
+		{LB_WRITE_REFUSED,
+			{.can_override = true, .what = "\a data", .say = "--overwrite x"}},
+		{LB_WRITE_UNKNOWN, {.what = "no right"}},
+		{LB_WRITE_UNKNOWN, {.what = "no right"}},
+		{LB_WRITE_NO_ANSWER, {.what = "no answer for 5 s"}},
+	};
+	struct lb_list list;
+	char *text;
+
+	put_host(*state);
+	make(*state, &list, NULL, 0);
+	assert_int_equal(list.n, 6);
+	for (size_t i = 0; i < 6; i++) {
+		list.rows[i].write = rows[i].write;
+		list.rows[i].verdict = rows[i].verdict;
+	}
+	text = as_text(&list);
 	assert_string_equal(text, want);
 	free(text);
 	lb_list_done(&list);
@@ -167,6 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ON_TREE(what_could_be_a_lun),
 		ON_TREE(as_a_table),
+		ON_TREE(why_a_write_is_refused),
 		ON_TREE(nothing_there),
 		ON_TREE(targets),
 		cmocka_unit_test(without_sysfs),

@@ -245,30 +245,56 @@ size_t lb_utf8_len(const char *text)
 	return len;
 }
 
-char *lb_printable(char *buf, size_t n, const char *s)
+/* The character that S begins with, as a terminal may have it, into TO[5]. Returns
+ * how many bytes of S it is; *WIDTH: of TO. */
+static size_t print_one(char to[5], const char *s, size_t *width)
 {
 	const unsigned char *p = (const unsigned char *)s;
-	size_t used = 0, len, room;
+	size_t len = lb_utf8_len(s);
+	bool is_raw = len && !(p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0));
+
+	if (!is_raw)
+		len = 1; /* the bytes that follow a C1 control's first are no UTF-8 either */
+	*width = is_raw ? len : 4;
+	if (is_raw)
+		memcpy(to, s, len);
+	else
+		snprintf(to, 5, "\\x%02x", p[0]);
+	return len;
+}
+
+char *lb_printable(char *buf, size_t n, const char *s)
+{
+	size_t used = 0, width;
+	char one[5];
 
 	if (!n)
 		return buf;
-	for (; *p; p += len) {
-		bool is_raw;
-
-		len = lb_utf8_len((const char *)p);
-		is_raw = len && !(p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0));
-		if (!is_raw)
-			len = 1; /* the bytes that follow a C1 control's first are no UTF-8 either
-				  */
-		room = n - 1 - used;
-		if (room < (is_raw ? len : 4))
+	for (; *s; used += width) {
+		s += print_one(one, s, &width);
+		if (width > n - 1 - used)
 			break;
-		if (is_raw)
-			memcpy(buf + used, p, len);
-		else
-			snprintf(buf + used, 5, "\\x%02x", p[0]);
-		used += is_raw ? len : 4;
+		memcpy(buf + used, one, width);
 	}
 	buf[used] = '\0';
+	return buf;
+}
+
+char *lb_shorten(char *buf, size_t n, const char *s)
+{
+	static const char gap[] = "...";
+	size_t whole = 0, width, room;
+	char one[5];
+
+	for (const char *p = s; *p; whole += width)
+		p += print_one(one, p, &width);
+	if (whole < n || n < 2 * sizeof(gap))
+		return lb_printable(buf, n, s);
+	room = n - sizeof(gap); /* of both ends */
+	lb_printable(buf, room / 2 + 1, s);
+	strcat(buf, gap);
+	for (; whole > room - room / 2; whole -= width)
+		s += print_one(one, s, &width);
+	lb_printable(buf + strlen(buf), n - strlen(buf), s);
 	return buf;
 }

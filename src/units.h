@@ -42,4 +42,8 @@ size_t lb_utf8_len(const char *s);
  */
 char *lb_printable(char *buf, size_t n, const char *s);
 
+/* The same of a name: where it is too long its middle becomes "...", since names differ in their
+ * ends. */
+char *lb_shorten(char *buf, size_t n, const char *s);
+
 #endif

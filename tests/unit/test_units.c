@@ -333,6 +333,35 @@ static void printable_text_is_cut_at_a_whole_character(void **state)
 	assert_int_equal(buf[0], '#');
 }
 
+static void a_long_name_keeps_both_ends(void **state)
+{
+	static const struct {
+		size_t n;
+		const char *in, *out;
+	} rows[] = {
+		{8, "abcdefg", "abcdefg"},
+		{8, "abcdefgh", "ab...gh"},
+		{9, "abcdefghi", "ab...ghi"},
+		{10, "abcdefghij", "abc...hij"},
+		{10, "\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac",
+			"\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac"},
+		{9, "\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac", "...\xe2\x82\xac"},
+		{11, "\n\n\n", "...\\x0a"},
+		{12, "\n\n\n", "\\x0a...\\x0a"},
+		{7, "abcdefgh", "abcdef"},
+		{1, "abc", ""},
+	};
+	char buf[16];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		memset(buf, '#', sizeof(buf));
+		assert_ptr_equal(lb_shorten(buf, rows[i].n, rows[i].in), buf);
+		assert_string_equal(buf, rows[i].out);
+		assert_int_equal(buf[rows[i].n], '#');
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +374,7 @@ int main(void)
 		cmocka_unit_test(formatted_durations_are_exact),
 		cmocka_unit_test(only_what_a_terminal_can_bear_is_left_raw),
 		cmocka_unit_test(printable_text_is_cut_at_a_whole_character),
+		cmocka_unit_test(a_long_name_keeps_both_ends),
 	};
 
 	return cmocka_run_group_tests_name("units", tests, NULL, NULL);

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "config.h"
 #include "judge.h"
 #include "list.h"
@@ -24,7 +26,7 @@ struct run {
 	struct lb_board *board;
 	struct lb_outcome outcome;
 	struct lb_result result;
-	struct lb_output json;
+	struct lb_output json, text;
 };
 
 static void complain(const char *text)
@@ -40,16 +42,42 @@ static int complain_of(const struct lb_err *err)
 	return err->status;
 }
 
+/* Fails every use: reading where it is FOR_READING, else writing. -1: there is none. */
+static int open_stand_in(bool for_reading)
+{
+	int fd = open("/dev/null", for_reading ? O_WRONLY : O_RDONLY), ends[2];
+
+	if (fd >= 0 || pipe(ends))
+		return fd;
+	if (for_reading) /* both are of the lowest numbers there are: this one is to have the lower
+			  */
+		dup2(ends[1], ends[0]);
+	close(ends[1]);
+	return ends[0];
+}
+
 /*
  * A closed standard descriptor would be the number of the first LUN opened, and the report would be
  * written into it. The stand-in fails every use, so a report that cannot be seen is still noticed.
+ * A block device there would be written over, too.
  */
-static void secure_stdio(void)
+static int secure_stdio(void)
 {
-	for (int fd = 0; fd <= 2; fd++)
+	struct stat st;
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
-			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
-			abort();
+			open_stand_in(fd == STDIN_FILENO) != fd)
+			return LB_ST_UNAVAILABLE;
+	for (int fd = STDERR_FILENO; fd >= STDOUT_FILENO; fd--) {
+		if (fstat(fd, &st) || !S_ISBLK(st.st_mode))
+			continue;
+		if (fd == STDOUT_FILENO)
+			complain("the standard output is a block device, which a report would "
+				 "destroy");
+		return LB_ST_USAGE;
+	}
+	return LB_OK;
 }
 
 /* What became of a target that is not used, for people to read. Returns whether it was refused. */
@@ -58,7 +86,7 @@ static bool tell_fate(const struct lb_lun *lun)
 	char name[512], why[1024];
 
 	if (lun->fate == LB_FATE_REFUSED || lun->fate == LB_FATE_PASSED_OVER)
-		fprintf(stderr, "lunbench: %s: %s%s\n", lb_printable(name, sizeof(name), lun->name),
+		fprintf(stderr, "lunbench: %s: %s%s\n", lb_shorten(name, sizeof(name), lun->name),
 			lun->fate == LB_FATE_PASSED_OVER ? "passed over: " : "",
 			lb_printable(why, sizeof(why), lun->why));
 	return lun->fate == LB_FATE_REFUSED;
@@ -90,27 +118,67 @@ static bool tell_stops(const struct lb_result *r)
 	return any;
 }
 
+/* What is for people, on stdout; NULL: it has been told that there is none. */
+static FILE *begin_text(struct run *r)
+{
+	struct lb_err err;
+
+	if (lb_output_open(&r->text, "-", NULL, 0, &err) == 0)
+		return r->text.file;
+	complain_of(&err);
+	return NULL;
+}
+
+/* FAILED: it could not be made. Returns LB_OK or, told, LB_ST_OUTPUT. */
+static int end_output(struct lb_output *out, int failed, bool is_page)
+{
+	struct lb_err err;
+	int ret = 0;
+
+	if (out->errnum || !failed)
+		ret = lb_output_commit(out, &err);
+	else
+		complain("no memory for the report");
+	if (ret && !(is_page && ret == -EPIPE)) /* who pages has seen enough of it */
+		complain_of(&err);
+	return ret || failed ? LB_ST_OUTPUT : LB_OK;
+}
+
+static bool has_text(const struct run *r)
+{
+	return !r->cfg.json_path || strcmp(r->cfg.json_path, "-");
+}
+
 static int write_reports(struct run *r)
 {
-	const struct lb_config *cfg = &r->cfg;
-	bool is_check = cfg->command == LB_CMD_CHECK;
-	bool json_only = cfg->json_path && strcmp(cfg->json_path, "-") == 0;
-	struct lb_err err;
-	int failed = 0;
+	bool is_check = r->cfg.command == LB_CMD_CHECK;
+	int status = LB_OK;
+	FILE *out;
 
-	if (!json_only && r->result.plan)
-		failed = (is_check ? lb_report_check : lb_report_text)(stdout, &r->result) |
-			 ferror(stdout) | fflush(stdout);
-	if (failed)
-		complain("cannot write the report to the standard output");
-	if (cfg->json_path) {
-		(is_check ? lb_report_check_json : lb_report_json)(r->json.file, &r->result);
-		if (lb_output_commit(&r->json, &err)) {
-			complain_of(&err);
-			failed = 1;
-		}
+	if (has_text(r) && r->result.plan) {
+		out = begin_text(r);
+		status = LB_ST_OUTPUT;
+		if (out)
+			status = end_output(&r->text,
+				(is_check ? lb_report_check : lb_report_text)(out, &r->result),
+				false);
 	}
-	return failed ? LB_ST_OUTPUT : LB_OK;
+	if (r->cfg.json_path)
+		status |= end_output(&r->json,
+			(is_check ? lb_report_check_json : lb_report_json)(
+				r->json.file, &r->result),
+			false);
+	return status;
+}
+
+/* A signal came before there was anything to measure: the report would be empty. */
+static void tell_signal(struct lb_result *r)
+{
+	const char *name = sigabbrev_np(r->signal);
+
+	snprintf(r->error, sizeof(r->error), "stopped by SIG%s before anything was measured",
+		name ? name : "?");
+	complain(r->error);
 }
 
 /* Everything from the first look at a target to the last line of the report. */
@@ -131,7 +199,10 @@ static int measure(struct run *r)
 	refused = tell_fates(r->board);
 	if (lb_result_make(&r->result, &r->cfg, r->board, &r->outcome, &err))
 		return complain_of(&err);
-	is_told = refused || (r->cfg.command == LB_CMD_CHECK && r->result.plan);
+	if (r->result.signal && !r->result.plan)
+		tell_signal(&r->result);
+	is_told = (r->result.signal && !r->result.plan) || refused ||
+		  (r->cfg.command == LB_CMD_CHECK && r->result.plan);
 	if (!is_told && !tell_stops(&r->result) && r->result.error[0])
 		complain(r->result.error);
 	status = write_reports(r);
@@ -140,22 +211,18 @@ static int measure(struct run *r)
 
 static int write_list(struct run *r, const struct lb_list *list)
 {
-	const char *json_path = r->cfg.json_path;
-	struct lb_err err;
-	int failed = 0;
+	int status = LB_OK;
+	FILE *out;
 
 	for (size_t i = 0; i < list->n; i++)
 		tell_fate(&list->rows[i].lun);
-	if (!json_path || strcmp(json_path, "-"))
-		failed = lb_report_list(stdout, list) | ferror(stdout) | fflush(stdout);
-	if (failed)
-		complain("cannot write the list to the standard output");
-	if (json_path) {
-		lb_report_list_json(r->json.file, list);
-		if (lb_output_commit(&r->json, &err))
-			failed = complain_of(&err);
+	if (has_text(r)) {
+		out = begin_text(r);
+		status = out ? end_output(&r->text, lb_report_list(out, list), true) : LB_ST_OUTPUT;
 	}
-	return failed ? LB_ST_OUTPUT : (int)list->status;
+	if (r->cfg.json_path)
+		status |= end_output(&r->json, lb_report_list_json(r->json.file, list), false);
+	return status ? status : (int)list->status;
 }
 
 static int list(struct run *r)
@@ -176,26 +243,47 @@ static int list(struct run *r)
 	return status;
 }
 
+static int write_page(struct run *r)
+{
+	FILE *out = begin_text(r);
+
+	if (!out)
+		return LB_ST_OUTPUT;
+	if (r->cfg.help)
+		lb_config_print_help(out, &r->cfg);
+	else
+		fprintf(out, "lunbench %s\n", LB_VERSION);
+	return end_output(&r->text, 0, true);
+}
+
+static int open_json(struct run *r)
+{
+	const char *path = r->cfg.json_path;
+	struct lb_err err;
+	int ret = lb_output_open(&r->json, path, &r->cfg, LB_NSEC_PER_SEC, &err);
+
+	if (ret == -EAGAIN) {
+		complain_of(&err);
+		ret = lb_output_open(&r->json, path, &r->cfg, LB_NEVER, &err);
+	}
+	return ret ? complain_of(&err) : LB_OK;
+}
+
 static int run(struct run *r, int argc, char **argv)
 {
 	struct lb_err err;
+	int status = LB_OK;
 
 	if (lb_config_parse(&r->cfg, argc, argv, &err))
 		return complain_of(&err);
-	if (r->cfg.help || r->cfg.version) {
-		if (r->cfg.help)
-			lb_config_print_help(stdout, &r->cfg);
-		else
-			printf("lunbench %s\n", LB_VERSION);
-		if (!fflush(stdout) && !ferror(stdout))
-			return LB_OK;
-		complain("cannot write to the standard output");
-		return LB_ST_OUTPUT;
-	}
+	if (r->cfg.help || r->cfg.version)
+		return write_page(r);
 	if (lb_config_check(&r->cfg, &err))
 		return complain_of(&err);
-	if (r->cfg.json_path && lb_output_open(&r->json, r->cfg.json_path, &err))
-		return complain_of(&err);
+	if (r->cfg.json_path)
+		status = open_json(r);
+	if (status)
+		return status;
 	return r->cfg.command == LB_CMD_LIST ? list(r) : measure(r);
 }
 
@@ -206,11 +294,14 @@ int main(int argc, char **argv)
 
 	if (!r)
 		return LB_ST_UNAVAILABLE;
-	secure_stdio();
+	status = secure_stdio();
 	signal(SIGPIPE, SIG_IGN);
-	status = run(r, argc, argv);
+	signal(SIGXFSZ, SIG_IGN); /* EFBIG says it in words */
+	if (!status)
+		status = run(r, argc, argv);
 	lb_result_done(&r->result);
 	lb_output_done(&r->json);
+	lb_output_done(&r->text);
 	lb_shm_done(&r->shm);
 	lb_config_done(&r->cfg);
 	free(r);

@@ -371,7 +371,10 @@ const struct lb_opt lb_options[] = {
 		       ".Sq \\-\n"
 		       "it goes to the standard output in place of the text.\n"
 		       "The file appears when it is complete, or not at all.\n"
-		       "A block device is refused.",
+		       "A result that is there is replaced, or written over where it cannot be.\n"
+		       "A block device is refused, and so is a file that is a target or swap,\n"
+		       "or holds something other than a result of\n"
+		       ".Nm .",
 	},
 	{
 		.name = "hist",

@@ -71,7 +71,7 @@ def _():
 def _():
     lunbench("--qd", "1", "list").expect(3, err="^lunbench: list: no such device$")
     with open("/dev/full", "w") as full:
-        lunbench("list", stdout=full).expect(4, err="cannot write the list to the standard output")
+        lunbench("list", stdout=full).expect(4, err="cannot write the standard output: No space left on device")
     lunbench("list", "--json", "/dev/full").expect(4)
     lunbench("list", "--help").expect(0, out="lunbench list")
 

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #define NO_ANSWER_NS (10 * LB_NSEC_PER_SEC)    /* a target that takes longer to open will not */
 #define NO_GUARD_NS  (120 * LB_NSEC_PER_SEC)   /* what looks into all of them has more time */
 #define FAREWELL_MS  1000                      /* a child that can end has by then */
+#define SAME_STOP_MS 300                       /* signals so near to the first are one stop */
 
 struct supervisor {
 	const struct lb_config *cfg;
@@ -34,6 +36,7 @@ struct supervisor {
 	uint64_t tick_ns; /* when the live line is due next */
 	pid_t child;
 	int child_fd, signal_fd;
+	uint64_t stop_ns; /* when the first signal came; 0: none has */
 	/* while targets are opened: what was seen last, and since when */
 	uint32_t opening_at;
 	uint64_t filled_bytes, opening_since_ns;
@@ -92,14 +95,51 @@ static void end_at_once(int signum)
 	_exit(128 + signum);
 }
 
-static void bear_one(int signum)
+static void bear(int signum)
+{
+	(void)signum;
+}
+
+static void bear_no_more(int signum)
 {
 	(void)signum;
 	handle_heeded(end_at_once);
 }
 
+/* One stop may come as several signals: timeout(1) and some shells send one to the process and one
+ * to its group. Those that come within LEFT_NS more are borne, later ones end all. */
+static void bear_for(uint64_t left_ns)
+{
+	struct sigaction act = {.sa_handler = bear_no_more, .sa_flags = SA_RESTART};
+	struct itimerval timer = {.it_value.tv_usec = (suseconds_t)(left_ns / 1000 + 1)};
+
+	handle_heeded(bear);
+	sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void bear_one(int signum)
+{
+	(void)signum;
+	bear_for(SAME_STOP_MS * LB_NSEC_PER_MSEC);
+}
+
+/* The reports are still to be made, and may find no reader. A first signal has nothing to cut by
+ * now; any other ends at once. */
+static void handle_in_reports(uint64_t stop_ns)
+{
+	uint64_t since = lb_now_ns() - stop_ns;
+
+	if (!stop_ns)
+		handle_heeded(bear_one);
+	else if (since < SAME_STOP_MS * LB_NSEC_PER_MSEC)
+		bear_for(SAME_STOP_MS * LB_NSEC_PER_MSEC - since);
+	else
+		handle_heeded(end_at_once);
+}
+
 /* A signal: the first one in the window ends it, one in the drain shortens that; a second one ends
- * all. */
+ * all, unless it comes with the first. */
 static int take_signal(struct supervisor *s)
 {
 	struct signalfd_siginfo info;
@@ -107,10 +147,13 @@ static int take_signal(struct supervisor *s)
 
 	if (read(s->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return 0;
-	if (s->outcome->signal) {
+	if (s->stop_ns) {
+		if (now - s->stop_ns < SAME_STOP_MS * LB_NSEC_PER_MSEC)
+			return 0;
 		s->outcome->signal = (int)info.ssi_signo;
 		return -EINTR;
 	}
+	s->stop_ns = now;
 	if (!s->has_control) { /* nothing has begun */
 		s->outcome->signal = (int)info.ssi_signo;
 		return 1;
@@ -120,12 +163,7 @@ static int take_signal(struct supervisor *s)
 		s->outcome->signal = (int)info.ssi_signo;
 		lb_board_kick(s->board);
 	}
-	if (s->control.hurry_ns != LB_NEVER && !s->outcome->signal) {
-		s->outcome->signal = (int)info.ssi_signo;
-		return -EINTR;
-	}
-	if (s->control.hurry_ns == LB_NEVER)
-		s->control.hurry_ns = now + HURRY_NS;
+	s->control.hurry_ns = now + HURRY_NS;
 	return 0;
 }
 
@@ -155,7 +193,7 @@ static bool has_no_answer(struct supervisor *s, uint64_t now)
 	if (now - s->opening_since_ns < NO_ANSWER_NS)
 		return false;
 	snprintf(s->outcome->no_answer, sizeof(s->outcome->no_answer), "%s: no answer for %u s",
-		lb_printable(name, sizeof(name), b->luns[at].name),
+		lb_shorten(name, sizeof(name), b->luns[at].name),
 		(unsigned)(NO_ANSWER_NS / LB_NSEC_PER_SEC));
 	return true;
 }
@@ -295,8 +333,8 @@ int lb_supervise(const struct lb_config *cfg, struct lb_shm *shm, struct lb_boar
 	outcome->realtime_minus_monotonic_ns = realtime_offset();
 	close(s.child_fd);
 	close(s.signal_fd);
-	/* The reports are still to be made: the first signal of all has nothing to cut by now. */
-	handle_heeded(outcome->signal || s.control.hurry_ns != LB_NEVER ? end_at_once : bear_one);
+	handle_in_reports(s.stop_ns);
+	sigdelset(&before, SIGALRM);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ret;
 }

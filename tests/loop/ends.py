@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 from lbtest import *  # noqa: E402,F403
 
 ENGINES = ("io_uring", "libaio", "sync")
+OLD = '{\n  "schema": "lunbench-result/1"\n}\n'  # a result that may be replaced
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
@@ -270,29 +271,32 @@ def signalled():
             runs["count", signum] = go("--engine", e, "--count", "1000000", lun, cgroup=group)
             runs["hung", signum] = go("--engine", e, "--time", "30", frozen)
             runs["twice", signum] = go("--engine", e, "--time", "30", frozen)
+            runs["pair", signum] = go("--engine", e, "--time", "30", lun, cgroup=group)
             runs["drain", signum] = go("--engine", e, "--time", "1.5", "--drain", "30", frozen)
         runs["drain twice", None] = go("--time", "1.5", "--drain", "30", frozen)
         runs["terminal", None] = go("--time", "30", lun, cgroup=group)
         runs["nohup", None] = last = go("--time", "2.5", lun, cgroup=group, before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         for (case, _), r in runs.items():
             if "twice" in case:
-                r.path.write_text("old")
+                r.path.write_text(OLD)
         time.sleep(0.2)
         frozen.freeze()
         note_ends(runs.values(), 1 - last.age)
         for (case, signum), r in runs.items():
-            if case in ("ramp", "time", "count", "hung", "twice"):
+            if case in ("ramp", "time", "count", "hung", "twice", "pair"):
                 r.send(signum)
         runs["terminal", None].send(signal.SIGINT, group=True)
         last.send(signal.SIGHUP)
-        note_ends(runs.values(), 0.2)
+        for signum in STATUS:  # some have ended by now, and are not reaped yet
+            runs["pair", signum].send(signum)
+        note_ends(runs.values(), 0.4)
         for signum in STATUS:
             runs["twice", signum].send(signum)
         note_ends(runs.values(), 2 - last.age)
         for signum in STATUS:
             runs["drain", signum].send(signum)
         runs["drain twice", None].send(signal.SIGINT)
-        note_ends(runs.values(), 0.2)
+        note_ends(runs.values(), 0.4)
         runs["drain twice", None].send(signal.SIGINT)
         finish_all(runs.values(), frozen.thaw)
         eq(sorted(os.listdir(d)), sorted(r.path.name for r in runs.values()), "files beside the results")
@@ -310,7 +314,7 @@ def judge_stopped(r, signum):
 def judge_ended_at_once(r, signum):
     r.result.expect(STATUS[signum])
     ok(r.secs_since_signal < 0.3, f"{r.secs_since_signal:.2f} s from the second signal to the prompt")
-    eq((r.out, r.text), ("", "old"), "the report and the result file that was there")
+    eq((r.out, r.text), ("", OLD), "the report and the result file that was there")
 
 
 for signum in STATUS:
@@ -336,6 +340,11 @@ for signum in STATUS:
         doc = judge_stopped(signalled()["hung", signum], signum)
         eq(doc["total"]["outstanding"], 2, "outstanding")
 
+    @test(f"two {signum.name} that come as one stop leave a report")
+    def _(signum=signum):
+        doc = judge_stopped(signalled()["pair", signum], signum)
+        ok(doc["total"]["xfers"] > 10, f"xfers: {doc['total']['xfers']}")
+
     @test(f"a second {signum.name} ends it at once, and the result file that was there stays")
     def _(signum=signum):
         judge_ended_at_once(signalled()["twice", signum], signum)
@@ -347,6 +356,17 @@ for signum in STATUS:
         between(r.secs_since_signal, 1.3, 2, "seconds from the signal to the prompt")
         eq((doc["complete"], doc["ended_by"], doc["signal"], doc["window_s"]), (True, "time", None, 1.5), "the end")
         eq(doc["total"]["outstanding"], 2, "outstanding")
+
+
+@test("timeout(1), which signals the command and its group, always leaves a report")
+def _():
+    with loop_of("8M", "random") as lun, tmpdir() as d:
+        for secs in ("0.4", "0.5", "0.45", "0.6") * 3:
+            path = pathlib.Path(d, "r.json")
+            r = run("timeout", secs, program(), "--time", "5", "--json", path, lun).expect(124, out="^INCOMPLETE: stopped by SIGTERM")
+            doc = parse_json(path.read_text(), "the file")
+            eq((doc["status"], doc["signal"], r.err), (143, "SIGTERM", ""), "the end")
+            path.unlink()
 
 
 @test("two signals in the drain end it at once")
@@ -401,11 +421,13 @@ def _():
             doc = r.expect(STATUS[signum])
             eq((doc["complete"], doc["ended_by"], doc["signal"], doc["window_s"]), (False, "signal", signum.name, None), "the end")
             eq((r.out, doc["luns"], doc["targets"][0]["fate"]), ("", [], "unknown"), "report, LUNs, target")
+            why = f"stopped by {signum.name} before anything was measured"
+            eq((r.result.err, doc["error"]), (f"lunbench: {why}\n", why), "stderr and error")
 
 
-@test("a signal while the report is written is borne, a second one ends it at once")
+@test("a signal while the report is written is borne, and others that come with it; a later one ends it at once")
 def _():
-    for signals, status in ((1, 0), (2, 130)):
+    for pauses, status in (([0.2], 0), ([0.2, 0.05], 0), ([0.2, 0.4], 130), ([0.2, 0.05, 0.4], 130)):
         with loop_of("8M", "random") as lun, tmpdir() as d:
             out, into = os.pipe()
             os.set_blocking(into, False)
@@ -415,24 +437,24 @@ def _():
             os.set_blocking(into, True)
             r = Run(d, "--time", "0.2", lun, stdout=into)
             os.close(into)
-            r.path.write_text("old")
+            r.path.write_text(OLD)
             wait_for(lambda: not lives(r.child), "the run is over", 5)
-            for _ in range(signals):
-                time.sleep(0.2)
+            for pause in pauses:
+                time.sleep(pause)
                 r.send(signal.SIGINT)
-            if signals == 1:
-                note_ends([r], 0.3)
+            if status == 0:
+                note_ends([r], 0.5)  # the time in which more may come is over
                 eq(r.ended, None, "the end, while nobody reads")
                 while os.read(out, 65536):
                     pass
             finish_all([r])
             os.close(out)
             r.result.expect(status)
-            ok(signals == 1 or r.secs_since_signal < 0.3, "not at once")
-            if signals == 1:
+            ok(status == 0 or r.secs_since_signal < 0.3, "not at once")
+            if status == 0:
                 eq(r.expect(0)["complete"], True, "complete")
             else:
-                eq(r.text, "old", "the result that was there")
+                eq(r.text, OLD, "the result that was there")
 
 
 # ---- violence
@@ -442,7 +464,7 @@ def _():
     for engine in ENGINES:
         with loop_of("8M", "random") as lun, tmpdir() as d:
             r = Run(d, "--engine", engine, "--qd", "4", "--time", "30", lun)
-            r.path.write_text("old")
+            r.path.write_text(OLD)
             time.sleep(0.3)
             r.send(signal.SIGKILL)
             wait_for(lambda: not lives(r.child), f"{engine}: the measuring process has gone", 1)
@@ -450,7 +472,7 @@ def _():
             wait_for(lambda: not (lun.sys / "loop").exists(), f"{engine}: the LUN is let go", 1)
             finish_all([r])
             r.result.expect(-signal.SIGKILL)
-            eq((r.text, os.listdir(d)), ("old", [r.path.name]), "the old result, and files")
+            eq((r.text, os.listdir(d)), (OLD, [r.path.name]), "the old result, and files")
 
 
 @test("a measuring process that is killed: what was measured is reported, as incomplete")

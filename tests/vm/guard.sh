@@ -17,9 +17,6 @@ until [ -b /dev/sda1 ] && [ -b /dev/sdb1 ]; do
 done
 
 # look NAME DEVICE [OPTION...]: what is said of the device, by looking and by opening; neither may change a byte of it
-hash_of() { # past what is in memory
-	blockdev --flushbufs "$1" && sha256sum <"$1"
-}
 look() {
 	look_name=$1 look_dev=$2
 	shift 2

@@ -58,6 +58,15 @@ reads_of() { # reads_of DISK: reads by the kernel's count: those completed, and 
 	echo $((reads_done + reads_merged))
 }
 
+writes_of() { # the same of its writes
+	read -r _ _ _ _ writes_done writes_merged _ <"/sys/class/block/$1/stat"
+	echo $((writes_done + writes_merged))
+}
+
+hash_of() { # hash_of DEVICE: of all of it, past what is in memory
+	blockdev --flushbufs "$1" && sha256sum <"$1"
+}
+
 null_disk() { # null_disk NAME KEY=VALUE...: a null_blk disk /dev/NAME
 	[ -d /sys/kernel/config/nullb ] || modprobe null_blk nr_devices=0 || die "no null_blk"
 	null_dir=/sys/kernel/config/nullb/$1

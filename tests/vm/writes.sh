@@ -1,0 +1,47 @@
+#!/bin/sh
+# Writes to a dm-multipath map over two paths, by every engine: blank, again, and with a file system on it.
+# vm: -m 512 -t 120
+# shellcheck source=tests/vm/guest-lib.sh
+. ./guest-lib.sh
+
+modprobe -a sd_mod dm-multipath dm-service-time || die "no multipath"
+# two hosts that show the same LUN; it answers after 200 us
+modprobe scsi_debug dev_size_mb=8 add_host=2 vpd_use_hostno=0 inq_vendor=3PARdata inq_product=VV inq_rev=3310 ndelay=200000 ||
+	die "no scsi_debug"
+tries=0
+until [ -b /dev/sda ] && [ -b /dev/sdb ]; do
+	tries=$((tries + 1))
+	[ $tries -lt 100 ] || die "the two paths do not show up"
+	usleep 50000
+done
+naa=$(sed 's/^naa\.//' /sys/block/sda/device/wwid)
+map=/dev/mapper/mpatha
+dmsetup create mpatha -u "mpath-3$naa" --table "0 $(blockdev --getsz /dev/sda) multipath 1 queue_if_no_path 0 \
+1 1 service-time 0 2 2 $(dev_of sda) 1 1 $(dev_of sdb) 1 1" || die "no map"
+fact naa "$naa"
+
+write() { # write NAME OPTION...: a mixed run, what the kernel counts meanwhile, and whether anything changed
+	write_name=$1
+	shift
+	write_before=$(hash_of $map)
+	fact "$write_name.writes_before" "$(writes_of dm-0)"
+	run "$write_name" ./lunbench --engine "$engine" --op rw --size 4k --qd 8 --count 500 --json - "$@" $map
+	fact "$write_name.writes_after" "$(writes_of dm-0)"
+	write_same=no
+	[ "$write_before" = "$(hash_of $map)" ] && write_same=yes
+	fact "$write_name.same" $write_same
+}
+fs() { mkfs.ext4 -q -L data -U 5f6cf9d2-0dd6-4bb4-a0a7-97d7cbd2d0e6 $map || die "no file system"; }
+
+for engine in io_uring libaio sync; do
+	dd if=/dev/zero of=$map bs=1M count=8 conv=fsync 2>/dev/null || die "cannot blank the map"
+	write $engine.unasked
+	write $engine.blank --allow-write
+	write $engine.again --allow-write
+	fs
+	write $engine.fs --allow-write
+	write $engine.other --allow-write --overwrite "3${naa%?}f"
+	write $engine.named --allow-write --overwrite "3$naa"
+	fs
+	write $engine.naa --allow-write --overwrite "naa.$naa"
+done

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The write interlock where device-mapper, md, LVM and exports hold a LUN. guard_tool only looks, or tries to open.
 # vm: -m 640 -t 240
-# vm-files: tests/unit/guard_tool lvm mdadm
+# vm-files: tests/unit/guard_tool lvm mdadm cmp
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh
 
@@ -20,12 +20,10 @@ done
 look() {
 	look_name=$1 look_dev=$2
 	shift 2
-	look_before=$(hash_of "$look_dev")
+	keep "$look_dev"
 	run "$look_name" ./guard_tool "$@" "$look_dev"
 	[ $run_status = 0 ] || run "$look_name.open" ./guard_tool --open "$@" "$look_dev"
-	look_same=no
-	[ "$look_before" = "$(hash_of "$look_dev")" ] && look_same=yes
-	fact "$look_name.same" $look_same
+	fact "$look_name.same" "$(is_kept "$look_dev")"
 }
 fs() { mkfs.ext4 -q -L data -U 5f6cf9d2-0dd6-4bb4-a0a7-97d7cbd2d0e6 "$1" || die "no file system on $1"; }
 mount_ro() { mount -t ext4 -o ro,noload "$1" /mnt || die "cannot mount $1"; }

@@ -63,8 +63,16 @@ writes_of() { # the same of its writes
 	echo $((writes_done + writes_merged))
 }
 
-hash_of() { # hash_of DEVICE: of all of it, past what is in memory
-	blockdev --flushbufs "$1" && sha256sum <"$1"
+keep() { # keep DEVICE: a copy of all that is on it, past what is in memory, for is_kept to compare
+	{ blockdev --flushbufs "$1" && cat "$1" >/tmp/kept; } || die "cannot read $1"
+}
+
+is_kept() { # is_kept DEVICE: yes or no. Needs `vm-files: cmp`: by sums, or busybox' own, it takes ages here
+	if blockdev --flushbufs "$1" && ./cmp -s "$1" /tmp/kept; then
+		echo yes
+	else
+		echo no
+	fi
 }
 
 null_disk() { # null_disk NAME KEY=VALUE...: a null_blk disk /dev/NAME

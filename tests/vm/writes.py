@@ -43,7 +43,8 @@ for engine in ("io_uring", "libaio", "sync"):
         refused(f"{engine}.unasked", "--allow-write")
         for name in (f"{engine}.blank", f"{engine}.again"):
             lun = written(name)
-            near(lun["write"]["xfers"], 150, "writes", abs=10)
+            # sync deals from 8 decks, none of them to its end
+            near(lun["write"]["xfers"], 150, "writes", abs=40 if engine == "sync" else 10)
             eq((lun["wwid"], lun["dm_type"]), (f"3{guest.fact('naa')}", "mpath"), "identity")
 
     @test(f"{engine}: a map with a file system is refused, and says what would name it; no other WWID does")

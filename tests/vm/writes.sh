@@ -1,6 +1,7 @@
 #!/bin/sh
 # Writes to a dm-multipath map over two paths, by every engine: blank, again, and with a file system on it.
-# vm: -m 512 -t 120
+# vm: -m 512 -t 240
+# vm-files: cmp
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh
 
@@ -23,13 +24,11 @@ fact naa "$naa"
 write() { # write NAME OPTION...: a mixed run, what the kernel counts meanwhile, and whether anything changed
 	write_name=$1
 	shift
-	write_before=$(hash_of $map)
+	keep $map
 	fact "$write_name.writes_before" "$(writes_of dm-0)"
 	run "$write_name" ./lunbench --engine "$engine" --op rw --size 4k --qd 8 --count 500 --json - "$@" $map
 	fact "$write_name.writes_after" "$(writes_of dm-0)"
-	write_same=no
-	[ "$write_before" = "$(hash_of $map)" ] && write_same=yes
-	fact "$write_name.same" $write_same
+	fact "$write_name.same" "$(is_kept $map)"
 }
 fs() { mkfs.ext4 -q -L data -U 5f6cf9d2-0dd6-4bb4-a0a7-97d7cbd2d0e6 $map || die "no file system"; }
 

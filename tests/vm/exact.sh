@@ -1,6 +1,6 @@
 #!/bin/sh
 # A disk that takes 5 ms for each read, to the microsecond, on a clock that only counts instructions.
-# vm: -i -m 512 -t 120
+# vm: -i -m 512
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The write interlock where device-mapper, md, LVM and exports hold a LUN. guard_tool only looks, or tries to open.
-# vm: -m 640 -t 240
+# vm: -m 640
 # vm-files: tests/unit/guard_tool lvm mdadm cmp
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
 # LUNs as a host of a SAN has them: udevd and multipathd, partitions by kpartx, volumes and a thin pool on the maps.
-# vm: -m 512 -t 240
+# vm: -m 512
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Sixteen LUNs at once, one of them with blocks of 4096 bytes.
-# vm: -m 512 -t 120
+# vm: -m 512
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh
 

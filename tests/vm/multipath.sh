@@ -1,6 +1,6 @@
 #!/bin/sh
 # A dm-multipath map over two paths to one LUN: every engine works on it, and auto takes the one that costs less.
-# vm: -m 512 -t 120
+# vm: -m 512
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh
 

@@ -34,7 +34,8 @@ for engine in ENGINES:
     @test(f"{engine}: no path left until the end: the report is on time, and the prompt back")
     def _(engine=engine):
         doc = doc_of(f"down.{engine}", 1)
-        between(secs(f"down.{engine}"), 7, 8.5, "seconds to the prompt")
+        # what it takes to start and to write the report is left to how busy the machine is
+        between(secs(f"down.{engine}"), 7, 11, "seconds to the prompt")
         eq((doc["complete"], doc["window_s"], doc["total"]["errors"]), (True, 5.0, 0), "the end")
         lun, healthy = doc["luns"]
         eq((lun["outstanding"], lun["latency"]["max_is_lower_bound"]), (4, True), "outstanding")
@@ -49,10 +50,10 @@ def _():
     has(guest.fact("paths"), r" 8:0 F .* 8:16 A ", "the map's status")
 
 
-@test("stopped by hand while no path is left: a report within 2 s")
+@test("stopped by hand while no path is left: a report 1.5 s later")
 def _():
     doc = doc_of("stopped", 143)
-    ok(float(guest.fact("stopped.ended")) - float(guest.fact("signal")) < 2.2, "too late")
+    between(float(guest.fact("stopped.ended")) - float(guest.fact("signal")), 1.4, 3, "seconds from the signal to the prompt: 1.5, and to write")
     eq((doc["complete"], doc["signal"], doc["luns"][0]["outstanding"]), (False, "SIGTERM", 4), "the end")
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Paths that go and come back under a run, and all of them gone until it is over: each engine, all at once.
-# vm: -m 512 -t 120
+# vm: -m 512
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh
 

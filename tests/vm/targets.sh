@@ -1,6 +1,6 @@
 #!/bin/sh
 # Targets that only device-mapper and SCSI can give: suspended maps, paths, partitions, a node without a device.
-# vm: -m 512 -t 120
+# vm: -m 512
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh
 

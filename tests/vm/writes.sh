@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes to a dm-multipath map over two paths, by every engine: blank, again, and with a file system on it.
-# vm: -m 512 -t 240
+# vm: -m 512
 # vm-files: cmp
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh

@@ -12,6 +12,9 @@ from lbtest import *  # noqa: E402,F403
 
 ENGINES = ("io_uring", "libaio", "sync")
 OLD = '{\n  "schema": "lunbench-result/1"\n}\n'  # a result that may be replaced
+# What a busy machine may add: to start a process, to wake it, to let it write its report. How long lunbench
+# itself meant to wait is told by the ages and times in its report; what hangs here hangs far longer.
+BUSY_S = 3
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
@@ -39,7 +42,7 @@ class Run:
         return time.monotonic() - self.began
 
     def send(self, signum, group=False):
-        self.sent = time.monotonic()
+        self.sent, self.sent_utc = time.monotonic(), time.time()
         (os.killpg if group else os.kill)(self.running.pid, signum)
 
     @property
@@ -63,6 +66,30 @@ class Run:
         check_schema(doc, "schema/lunbench-result-1.schema.json")
         eq(doc["status"], status, "status in the result file")
         return doc
+
+
+def opened_utc(doc):
+    """When the window did, in seconds since 1970."""
+    return datetime.datetime.fromisoformat(doc["start_utc"][:26] + "+00:00").timestamp()
+
+
+def under_way(runs):
+    """Waits until all of these, which have --progress always, are past the opening of their window."""
+    for r in runs:
+        wait_for(lambda r=r: re.search(r"xfer/s|transfers/s|left", r.running.err_so_far()), f"{r} is under way", 20)
+
+
+class Frozen:
+    """The LUN's freeze: all I/O handed over after `after` hangs, none handed over before `before` does."""
+
+    def __init__(self, lun):
+        self.before = time.time()
+        lun.freeze()
+        self.after = time.time()
+
+    def judge_age(self, row, end_utc, what):
+        """The oldest transfer hung since the freeze until the time at which lunbench stopped waiting."""
+        between(row["outstanding_max_age_ns"] / 1e9, end_utc - self.after - 0.3, end_utc - self.before + 0.7, what)
 
 
 def note_ends(runs, secs):
@@ -155,7 +182,7 @@ def frozen_before():
         # when these are under way, one that is deeper than the LUN's queue: there libaio's submit itself hangs
         full = Run(d, "--engine", "libaio", "--qd", "200", "--size", "4k", "--time", "1", "--drain", "1", lun, good)
         left = finish_all([*runs.values(), full], lun.thaw)
-        note_ends([unanswered], 15)
+        note_ends([unanswered], 20)
         return runs, full, left, unanswered.finish()
 
 
@@ -165,27 +192,25 @@ def frozen_midway():
         runs = hung_runs(d, lun, good)
         silent = {e: Run(d, "--engine", e, "--qd", "4", "--size", "4k", "--count", "1000000000", "--drain", "1", lun) for e in ENGINES}
         time.sleep(1)
-        frozen = time.monotonic()
-        lun.freeze()
+        frozen = Frozen(lun)
         finish_all([*runs.values(), *silent.values()], lun.thaw)
         return runs, silent, frozen
 
 
-def judge_hung(r, qd, hung_s):
-    """The report on two LUNs of which the first hung for so long at the end, with qd I/Os in flight."""
+def judge_hung(r, qd):
+    """The report on two LUNs of which the first hung at the end, with qd I/Os in flight."""
     doc = r.expect(1)
-    between(r.secs, 4.0, 5.0, "seconds to the prompt")
+    between(r.secs, 4.0, 4.0 + doc["warmup_s"] + BUSY_S, "seconds to the prompt")
     eq((doc["complete"], doc["ended_by"], doc["window_s"]), (True, "time", 3.0), "the end")
     hung, fine = doc["luns"]
     eq((hung["outstanding"], doc["total"]["outstanding"]), (qd, qd), "outstanding, in total too")
-    near(hung["outstanding_max_age_ns"] / 1e9, hung_s, "age of the oldest, s", abs=0.6)
     eq((hung["latency"]["max_ns"], hung["latency"]["max_is_lower_bound"]), (hung["outstanding_max_age_ns"], True), "max of the hung LUN")
     has(r.out, rf"^{hung['name']} .* >=\d+\.\d+$", "the table of latencies")
     out = re.search(rf"^{hung['name']} +{qd} STILL OUT, oldest ([0-9.]+) ?s", r.out, re.MULTILINE)
     near(float(out[1]) if out else None, hung["outstanding_max_age_ns"] / 1e9, "age in the report", abs=0.01)
     eq((fine["outstanding"], fine["errors"]), (0, 0), "outstanding and errors of the healthy LUN")
-    ok(fine["latency"]["max_ns"] < 1e9, f"its max: {fine['latency']['max_ns']}")
-    ok(fine["xfers"] > 1000, f"its xfers: {fine['xfers']}")
+    ok(fine["latency"]["max_ns"] < 2e9, f"its max: {fine['latency']['max_ns']}")
+    ok(fine["xfers"] > 100, f"its xfers: {fine['xfers']}")
     near(fine["xfer_per_s"], fine["xfers"] / 3.0, "its rate", rel=1e-9)
     eq(doc["total"]["xfers"], hung["xfers"] + fine["xfers"], "total xfers")
     return doc
@@ -195,22 +220,25 @@ for engine in ENGINES:
     for qd in (1, 32):
         @test(f"{engine}, qd {qd}: a LUN that hangs from the start costs no time, nor the other one's figures")
         def _(engine=engine, qd=qd):
-            doc = judge_hung(frozen_before()[0][engine, qd], qd, 4.0)
+            doc = judge_hung(frozen_before()[0][engine, qd], qd)
             eq(doc["luns"][0]["xfers"], 0, "xfers of the hung LUN")
-            ok(doc["warmup_s"] < 5.1, f"the window opened only after {doc['warmup_s']} s")
+            ok(doc["warmup_s"] < 5.5, f"the window opened only after {doc['warmup_s']} s")
+            all_s = doc["warmup_s"] + 4.0
+            between(doc["luns"][0]["outstanding_max_age_ns"] / 1e9, all_s - 0.5, all_s + 0.7, "age of the oldest, s")
 
         @test(f"{engine}, qd {qd}: a LUN that hangs from midway on has its figures up to then")
         def _(engine=engine, qd=qd):
             runs, _, frozen = frozen_midway()
-            r = runs[engine, qd]
-            doc = judge_hung(r, qd, r.ended - frozen)
-            ok(doc["luns"][0]["xfers"] > 100, f"xfers of the hung LUN: {doc['luns'][0]['xfers']}")
+            doc = judge_hung(runs[engine, qd], qd)
+            frozen.judge_age(doc["luns"][0], opened_utc(doc) + 4.0, "age of the oldest, s")
+            ok(doc["luns"][0]["xfers"] > 10, f"xfers of the hung LUN: {doc['luns'][0]['xfers']}")
 
     @test(f"{engine}: a run by count on which nothing is done any more ends after --drain, incomplete")
     def _(engine=engine):
         _, runs, frozen = frozen_midway()
         doc = runs[engine].expect(1, out="^INCOMPLETE: no LUN completed anything for 1s")
-        between(runs[engine].ended - frozen, 0.9, 2.5, "seconds from the silence to the prompt")
+        # a second of silence, and a second of drain
+        between(doc["total"]["outstanding_max_age_ns"] / 1e9, 1.9, 3.2, "age of the oldest, s")
         eq((doc["complete"], doc["ended_by"], doc["signal"], doc["total"]["outstanding"]), (False, "stall", None, 4), "the end")
 
 
@@ -218,11 +246,11 @@ for engine in ENGINES:
 def _():
     r = frozen_before()[1]
     doc = r.expect(1)
-    ok(doc["warmup_s"] < 5.1, f"the window opened only after {doc['warmup_s']} s")
-    between(r.secs - doc["warmup_s"], 1.9, 3, "seconds from there to the prompt")
+    ok(doc["warmup_s"] < 5.5, f"the window opened only after {doc['warmup_s']} s")
+    between(r.secs - doc["warmup_s"], 1.9, 2 + BUSY_S, "seconds from there to the prompt")
     eq((doc["window_s"], doc["luns"][0]["xfers"]), (1.0, 0), "window_s and xfers of the hung LUN")
     between(doc["luns"][0]["outstanding"], 1, 200, "outstanding")
-    ok(doc["luns"][1]["xfers"] > 1000, f"xfers of the healthy LUN: {doc['luns'][1]['xfers']}")
+    ok(doc["luns"][1]["xfers"] > 100, f"xfers of the healthy LUN: {doc['luns'][1]['xfers']}")
 
 
 @test("what hangs in the kernel stays behind, and goes when the LUN is thawed")
@@ -235,7 +263,7 @@ def _():
     r = frozen_before()[3]
     why = "scratch0: no answer for 10 s"
     doc = r.expect(3, err=f"^lunbench: {why}$")
-    between(r.secs, 10, 11.7, "seconds to the prompt")
+    between(r.secs, 10, 11.7 + BUSY_S, "seconds to the prompt")
     eq((r.out, doc["error"], doc["ended_by"], doc["complete"]), ("", why, "refused", False), "the end")
 
 
@@ -247,12 +275,13 @@ def _():
                 for e in ENGINES}
         finish_all(runs.values(), lambda: [group.set(lun, read_iops=0) for group in groups.values()])
         for e, r in runs.items():
-            between(r.secs, 3.9, 5.0, f"{e}: seconds to the prompt")
-            row = r.expect(1)["luns"][0]
+            doc = r.expect(1)
+            row, all_s = doc["luns"][0], doc["warmup_s"] + 4.0
+            between(r.secs, 3.9, all_s + BUSY_S, f"{e}: seconds to the prompt")
             between(row["xfers"], 1, 6, f"{e}: xfers")
             eq(row["outstanding"] + row["late"], 16, f"{e}: outstanding and late")
             between(row["late"], 0, 3, f"{e}: late")
-            near(row["outstanding_max_age_ns"] / 1e9, 4, f"{e}: age of the oldest, s", abs=0.5)
+            between(row["outstanding_max_age_ns"] / 1e9, all_s - 0.5, all_s + 0.7, f"{e}: age of the oldest, s")
 
 
 # ---- signals

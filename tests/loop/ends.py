@@ -76,7 +76,7 @@ def opened_utc(doc):
 def under_way(runs):
     """Waits until all of these, which have --progress always, are past the opening of their window."""
     for r in runs:
-        wait_for(lambda r=r: re.search(r"xfer/s|transfers/s|left", r.running.err_so_far()), f"{r} is under way", 20)
+        wait_for(lambda r=r: re.search(r"^(?!warming).*xfer/sec", r.running.err_so_far(), re.MULTILINE), f"{r} is under way", 20)
 
 
 class Frozen:
@@ -237,8 +237,7 @@ for engine in ENGINES:
     def _(engine=engine):
         _, runs, frozen = frozen_midway()
         doc = runs[engine].expect(1, out="^INCOMPLETE: no LUN completed anything for 1s")
-        # a second of silence, and a second of drain
-        between(doc["total"]["outstanding_max_age_ns"] / 1e9, 1.9, 3.2, "age of the oldest, s")
+        between(doc["total"]["outstanding_max_age_ns"] / 1e9, 0.9, 2.5, "age of the oldest, s")
         eq((doc["complete"], doc["ended_by"], doc["signal"], doc["total"]["outstanding"]), (False, "stall", None, 4), "the end")
 
 
@@ -286,12 +285,15 @@ def _():
 
 # ---- signals
 
+DRAINED = "6"  # the time of runs that are then in the drain
+
+
 @once
 def signalled():
     """A run for each case, all at once: on a LUN held to a rate, so that the CPUs are free, or on one that hangs."""
     with freezable("8M") as frozen, loop_of("8M", "random") as lun, throttle(lun, read_iops=1000) as group, tmpdir() as d:
         def go(*args, **how):
-            return Run(d, "--qd", "2", "--size", "4k", *args, **how)
+            return Run(d, "--qd", "2", "--size", "4k", "--progress", "always", *args, **how)
 
         runs = {}
         for signum, e in zip(STATUS, ENGINES):
@@ -301,16 +303,18 @@ def signalled():
             runs["hung", signum] = go("--engine", e, "--time", "30", frozen)
             runs["twice", signum] = go("--engine", e, "--time", "30", frozen)
             runs["pair", signum] = go("--engine", e, "--time", "30", lun, cgroup=group)
-            runs["drain", signum] = go("--engine", e, "--time", "1.5", "--drain", "30", frozen)
-        runs["drain twice", None] = go("--time", "1.5", "--drain", "30", frozen)
+            runs["drain", signum] = go("--engine", e, "--time", DRAINED, "--drain", "30", frozen)
+        runs["drain twice", None] = go("--time", DRAINED, "--drain", "30", frozen)
         runs["terminal", None] = go("--time", "30", lun, cgroup=group)
-        runs["nohup", None] = last = go("--time", "2.5", lun, cgroup=group, before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        runs["nohup", None] = last = go("--time", DRAINED, lun, cgroup=group, before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         for (case, _), r in runs.items():
             if "twice" in case:
                 r.path.write_text(OLD)
-        time.sleep(0.2)
-        frozen.freeze()
-        note_ends(runs.values(), 1 - last.age)
+        under_way([r for (case, _), r in runs.items() if case != "ramp"])
+        freeze = Frozen(frozen)
+        for r in runs.values():
+            r.freeze = freeze
+        note_ends(runs.values(), 0.5)
         for (case, signum), r in runs.items():
             if case in ("ramp", "time", "count", "hung", "twice", "pair"):
                 r.send(signum)
@@ -321,7 +325,10 @@ def signalled():
         note_ends(runs.values(), 0.4)
         for signum in STATUS:
             runs["twice", signum].send(signum)
-        note_ends(runs.values(), 2 - last.age)
+        # the last to begin: when it has ended, all of the drains have begun
+        while last.ended is None and last.age < 30:
+            note_ends(runs.values(), 0.2)
+        note_ends(runs.values(), 0.5)
         for signum in STATUS:
             runs["drain", signum].send(signum)
         runs["drain twice", None].send(signal.SIGINT)
@@ -335,14 +342,14 @@ def signalled():
 def judge_stopped(r, signum):
     """Stopped inside the run: an incomplete report, soon."""
     doc = r.expect(STATUS[signum], out=f"^INCOMPLETE: stopped by {signum.name}")
-    ok(r.secs_since_signal < 2, f"{r.secs_since_signal:.2f} s from the signal to the prompt")
+    ok(r.secs_since_signal < 1.5 + BUSY_S, f"{r.secs_since_signal:.2f} s from the signal to the prompt")
     eq((doc["complete"], doc["ended_by"], doc["signal"]), (False, "signal", signum.name), "the end")
     return doc
 
 
 def judge_ended_at_once(r, signum):
     r.result.expect(STATUS[signum])
-    ok(r.secs_since_signal < 0.3, f"{r.secs_since_signal:.2f} s from the second signal to the prompt")
+    ok(r.secs_since_signal < 1, f"{r.secs_since_signal:.2f} s from the second signal to the prompt")
     eq((r.out, r.text), ("", OLD), "the report and the result file that was there")
 
 
@@ -359,15 +366,17 @@ for signum in STATUS:
         for how in ("time", "count"):
             r = signalled()[how, signum]
             doc = judge_stopped(r, signum)
-            near(doc["window_s"], r.sent - r.began, "window_s", abs=0.3)
+            near(opened_utc(doc) + doc["window_s"], r.sent_utc, "when the window closed", abs=0.5)
             ok(doc["total"]["xfers"] > 10, f"xfers: {doc['total']['xfers']}")
             near(doc["total"]["xfer_per_s"], doc["total"]["xfers"] / doc["window_s"], "rate", rel=1e-6)
             eq(doc["total"]["outstanding"], 0, "outstanding")
 
     @test(f"{signum.name} while a LUN hangs: a report all the same")
     def _(signum=signum):
-        doc = judge_stopped(signalled()["hung", signum], signum)
+        r = signalled()["hung", signum]
+        doc = judge_stopped(r, signum)
         eq(doc["total"]["outstanding"], 2, "outstanding")
+        r.freeze.judge_age(doc["total"], r.sent_utc + 1.5, "age of the oldest when it was given up, s")
 
     @test(f"two {signum.name} that come as one stop leave a report")
     def _(signum=signum):
@@ -382,9 +391,10 @@ for signum in STATUS:
     def _(signum=signum):
         r = signalled()["drain", signum]
         doc = r.expect(1)
-        between(r.secs_since_signal, 1.3, 2, "seconds from the signal to the prompt")
-        eq((doc["complete"], doc["ended_by"], doc["signal"], doc["window_s"]), (True, "time", None, 1.5), "the end")
+        between(r.secs_since_signal, 1.3, 1.5 + BUSY_S, "seconds from the signal to the prompt")
+        eq((doc["complete"], doc["ended_by"], doc["signal"], doc["window_s"]), (True, "time", None, float(DRAINED)), "the end")
         eq(doc["total"]["outstanding"], 2, "outstanding")
+        r.freeze.judge_age(doc["total"], r.sent_utc + 1.5, "age of the oldest when it was given up, s")
 
 
 @test("timeout(1), which signals the command and its group, always leaves a report")
@@ -412,26 +422,28 @@ def _():
 @test("a signal that was ignored at the start (nohup) stays ignored")
 def _():
     doc = signalled()["nohup", None].expect(0)
-    eq((doc["complete"], doc["signal"], doc["window_s"]), (True, None, 2.5), "the end")
+    eq((doc["complete"], doc["signal"], doc["window_s"]), (True, None, float(DRAINED)), "the end")
 
 
 @test("a drain that a signal cuts short, but not too short: late is late, and the status 0")
 def _():
     with freezable("8M") as lun, tmpdir() as d:
-        runs = [Run(d, "--engine", e, "--qd", "2", "--time", "1", "--drain", "30", lun) for e in ENGINES]
-        time.sleep(0.5)
-        lun.freeze()
-        time.sleep(max(0, 1.5 - runs[-1].age))
+        runs = [Run(d, "--engine", e, "--qd", "2", "--time", "3", "--drain", "30", "--progress", "always", lun) for e in ENGINES]
+        under_way(runs)
+        freeze = Frozen(lun)
+        wait_for(lambda: all(re.search("^waiting for 2 I/Os", r.running.err_so_far(), re.MULTILINE) for r in runs), "the drain has begun")
         for r in runs:
             r.send(signal.SIGTERM)
         time.sleep(0.3)
+        began_s = time.time() - freeze.after
         lun.thaw()
+        thawed, ended_s = time.monotonic(), time.time() - freeze.before
         finish_all(runs)
         for r in runs:
-            ok(r.secs_since_signal < 1, f"{r.secs_since_signal:.2f} s from the signal to the prompt")
+            ok(r.ended - thawed < BUSY_S, f"{r.ended - thawed:.2f} s from the thaw to the prompt")
             doc = r.expect(0, out="late")
             eq((doc["complete"], doc["signal"], doc["total"]["late"], doc["total"]["outstanding"]), (True, None, 2, 0), "the end")
-            between(doc["total"]["late_max_ns"] / 1e9, 0.8, 2, "late_max, s")
+            between(doc["total"]["late_max_ns"] / 1e9, began_s, ended_s + 0.5, "late_max, s")
             eq((doc["total"]["latency"]["max_ns"], doc["total"]["latency"]["max_is_lower_bound"]), (doc["total"]["late_max_ns"], True), "max")
 
 
@@ -446,7 +458,7 @@ def _():
         finish_all(runs.values())
         eq(os.listdir(d), [], "files in the scratch directory")
         for signum, r in runs.items():
-            ok(r.secs_since_signal < 2, f"{r.secs_since_signal:.2f} s from the signal to the prompt")
+            ok(r.secs_since_signal < BUSY_S, f"{r.secs_since_signal:.2f} s from the signal to the prompt")
             doc = r.expect(STATUS[signum])
             eq((doc["complete"], doc["ended_by"], doc["signal"], doc["window_s"]), (False, "signal", signum.name, None), "the end")
             eq((r.out, doc["luns"], doc["targets"][0]["fate"]), ("", [], "unknown"), "report, LUNs, target")
@@ -466,10 +478,17 @@ def _():
             os.set_blocking(into, True)
             r = Run(d, "--time", "0.2", lun, stdout=into)
             os.close(into)
+<<<<<<< HEAD
             r.path.write_text(OLD)
             wait_for(lambda: not lives(r.child), "the run is over", 5)
             for pause in pauses:
                 time.sleep(pause)
+=======
+            r.path.write_text("old")
+            wait_for(lambda: not lives(r.child), "the run is over", 20)
+            for _ in range(signals):
+                time.sleep(0.2)
+>>>>>>> 98bf974 (tests/loop: ends are judged by lunbench's own times, and runs waited for, so that a busy machine fails none)
                 r.send(signal.SIGINT)
             if status == 0:
                 note_ends([r], 0.5)  # the time in which more may come is over
@@ -479,8 +498,13 @@ def _():
             finish_all([r])
             os.close(out)
             r.result.expect(status)
+<<<<<<< HEAD
             ok(status == 0 or r.secs_since_signal < 0.3, "not at once")
             if status == 0:
+=======
+            ok(signals == 1 or r.secs_since_signal < BUSY_S, "not at once")
+            if signals == 1:
+>>>>>>> 98bf974 (tests/loop: ends are judged by lunbench's own times, and runs waited for, so that a busy machine fails none)
                 eq(r.expect(0)["complete"], True, "complete")
             else:
                 eq(r.text, OLD, "the result that was there")
@@ -492,13 +516,19 @@ def _():
 def _():
     for engine in ENGINES:
         with loop_of("8M", "random") as lun, tmpdir() as d:
+<<<<<<< HEAD
             r = Run(d, "--engine", engine, "--qd", "4", "--time", "30", lun)
             r.path.write_text(OLD)
             time.sleep(0.3)
+=======
+            r = Run(d, "--engine", engine, "--qd", "4", "--time", "30", "--progress", "always", lun)
+            r.path.write_text("old")
+            under_way([r])
+>>>>>>> 98bf974 (tests/loop: ends are judged by lunbench's own times, and runs waited for, so that a busy machine fails none)
             r.send(signal.SIGKILL)
-            wait_for(lambda: not lives(r.child), f"{engine}: the measuring process has gone", 1)
+            wait_for(lambda: not lives(r.child), f"{engine}: the measuring process has gone", BUSY_S)
             sh("losetup", "--detach", lun.path)
-            wait_for(lambda: not (lun.sys / "loop").exists(), f"{engine}: the LUN is let go", 1)
+            wait_for(lambda: not (lun.sys / "loop").exists(), f"{engine}: the LUN is let go", BUSY_S)
             finish_all([r])
             r.result.expect(-signal.SIGKILL)
             eq((r.text, os.listdir(d)), (OLD, [r.path.name]), "the old result, and files")
@@ -508,19 +538,20 @@ def _():
 def _():
     with loop_of("8M", "random") as lun, tmpdir() as d:
         for how in (["--time", "30"], ["--count", "1000000000"]):
-            runs = {e: Run(d, "--engine", e, "--qd", "4", *how, lun) for e in ENGINES}
+            how += ["--qd", "4", "--progress", "always", lun]
+            runs = {e: Run(d, "--engine", e, *how) for e in ENGINES}
             # as some callers leave it to what they start
-            runs["auto"] = Run(d, "--qd", "4", *how, lun, before=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
-            time.sleep(0.7)
+            runs["auto"] = Run(d, *how, before=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+            under_way(runs.values())
             for r in runs.values():
-                r.sent = time.monotonic()
+                r.sent, r.sent_utc = time.monotonic(), time.time()
                 os.kill(r.child, signal.SIGKILL)
             finish_all(runs.values())
             for e, r in runs.items():
                 doc = r.expect(1, out="^INCOMPLETE: the measuring process was killed by SIGKILL")
-                ok(r.secs_since_signal < 1, f"{r.secs_since_signal:.2f} s from its death to the prompt")
+                ok(r.secs_since_signal < BUSY_S, f"{r.secs_since_signal:.2f} s from its death to the prompt")
                 eq((doc["complete"], doc["ended_by"], doc["signal"]), (False, "failure", None), "the end")
-                near(doc["window_s"], r.sent - r.began, "window_s", abs=0.3)
+                near(opened_utc(doc) + doc["window_s"], r.sent_utc, "when the window closed", abs=0.5)
                 total = doc["total"]
                 ok(total["xfers"] > 100, f"xfers: {total['xfers']}")
                 # each of its threads may have been killed between two lines
@@ -558,7 +589,10 @@ def _():
         eq((doc["ended_by"], doc["complete"], doc["window_s"]), ("time", True, 0.5), "the end by time")
         doc = lunbench("--count", "100", "--time", "30", *args, cgroup=group).expect(0).json
         eq((doc["ended_by"], doc["complete"], doc["total"]["xfers"]), ("count", True, 100), "the end by count")
-        near(doc["window_s"], 0.5, "window_s", abs=0.15)
+        # one at a time: the window is what they took, at 200 a second or slower
+        took = doc["total"]["latency"]  # the first was under way when the window opened
+        between(took["mean_ns"] * 100, 0.7e9 * doc["window_s"], 1e9 * doc["window_s"] + took["max_ns"], "ns that the 100 took")
+        between(doc["window_s"], 0.35, 10, "window_s")
 
 
 @test("a run by count on which everything fails ends after --drain, incomplete")
@@ -571,14 +605,14 @@ def _():
             doc = r.expect(1)
             eq((doc["complete"], doc["ended_by"], doc["total"]["xfers"]), (False, "stall", 0), "the end")
             ok(doc["total"]["errors"] > 0, "no errors")
-            between(r.secs, 0.9, 2.5, "seconds")
+            between(r.secs, 0.9, 2.5 + BUSY_S, "seconds")
 
 
 @test("on a virtual clock too, a run by count on which nothing is done any more is incomplete")
 def _():
     for script in ("stall:50ms:1000s", "gone:50ms:EIO"):
         doc = lunbench("--engine", "null", "--null-latency", "5ms", "--null-script", script, "--scratch", "1x1M", "--qd", "2",
-                       "--count", "1000", "--drain", "2", "--json", "-", limit=10).expect(1).json
+                       "--count", "1000", "--drain", "2", "--json", "-").expect(1).json
         eq((doc["complete"], doc["ended_by"], doc["total"]["xfers"]), (False, "stall", 18), f"{script}: the end")
         near(doc["window_s"], 2.05, f"{script}: window_s", abs=0.15)
 
@@ -607,12 +641,11 @@ def _():
     with loop_of("8M", "random") as lun, throttle(lun, read_iops=200) as group:
         began = time.time()
         doc = lunbench("--qd", "4", "--size", "4k", "--ramp", "1", "--time", "1", "--json", "-", lun, cgroup=group).expect(0).json
-        start = datetime.datetime.fromisoformat(doc["start_utc"][:26] + "+00:00").timestamp()
-        between(doc["warmup_s"], 1.0, 1.3, "warmup_s")
-        between(start - began, doc["warmup_s"], doc["warmup_s"] + 0.3, "seconds from the call to start_utc")
+        between(doc["warmup_s"], 1.0, 1.0 + BUSY_S, "warmup_s")
+        between(opened_utc(doc) - began, doc["warmup_s"], doc["warmup_s"] + BUSY_S, "seconds from the call to start_utc")
         row = doc["luns"][0]
-        near(row["xfers"], 200, "xfers", rel=0.1)
-        near(row["ios_issued"], 400, "ios_issued", rel=0.15)
+        between(row["xfers"], 50, 240, "xfers, of which a second has 200 at most")
+        ok(row["ios_issued"] - row["xfers"] > 50, f"{row['ios_issued']} issued, {row['xfers']} xfers: no warm-up")
         eq(sum(n for _, _, n in row["histogram_ns"]), row["xfers"], "xfers in the histogram")
 
 

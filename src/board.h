@@ -14,6 +14,7 @@
 #include "engine.h"
 #include "err.h"
 #include "finding.h"
+#include "host_cpu.h"
 #include "lun.h"
 #include "plan.h"
 #include "stats.h"
@@ -46,11 +47,12 @@ struct lb_worker_state {
 	_Atomic uint32_t has_ended;  /* nothing of it is in flight */
 	_Atomic int32_t fatal;       /* -errno: its engine failed */
 	_Atomic int32_t tid;
-	uint64_t submit_since_ns;           /* see lb_engine_cfg */
-	uint64_t cpu_open_ns, cpu_close_ns; /* thread CPU time at the window's edges; 0 unknown */
-	struct lb_engine_stats engine;      /* at the end of the window */
+	uint64_t submit_since_ns; /* see lb_engine_cfg */
+	/* thread CPU time at the window's edges, 0 unknown; and when it was read at the second */
+	uint64_t cpu_open_ns;
+	_Atomic uint64_t cpu_close_ns, cpu_close_at_ns;
+	struct lb_engine_stats engine; /* at the end of the window */
 	struct lb_engine_note note;
-	char pad[8];
 } __attribute__((aligned(64)));
 
 struct lb_lun_state {
@@ -85,10 +87,11 @@ struct lb_board {
 	struct lb_lun_state *lun_states; /* by position in plan->luns */
 
 	struct lb_window window;
-	struct rusage usage_open, usage_close;  /* of the child at the window's edges, */
-	uint64_t usage_open_ns, usage_close_ns; /* as near to them as it was awake */
-	_Atomic uint32_t has_usage;             /* 1: open, 2: both */
-	uint64_t virtual_end_ns;                /* a virtual run: when it ended */
+	struct rusage usage_open, usage_close;    /* of the child at the window's edges, */
+	uint64_t usage_open_ns, usage_close_ns;   /* as near to them as it was awake */
+	_Atomic uint32_t has_usage;               /* 1: open, 2: both */
+	struct lb_host_cpu host_open, host_close; /* all 0: not known */
+	uint64_t virtual_end_ns;                  /* a virtual run: when it ended */
 
 	int kick_fd; /* eventfd, child to parent: something on the board has changed */
 	int edge_fd; /* eventfd, parent to child: the window's edges have changed */

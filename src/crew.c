@@ -149,7 +149,29 @@ static void open_gate(struct gate *g)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* Thread CPU times and the process's at an edge of the window; who was late for its opening. */
+/* The CPU time that a worker has used; 0: unknown, it has ended. */
+static uint64_t worker_cpu_ns(const struct thread *t)
+{
+	struct timespec ts = {0};
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(t->id, &clock) == 0)
+		clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * LB_NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+/* Of a worker that has not seen the window's end, and may not for long: it waits for a device. */
+static void note_worker_close(struct lb_worker_state *ws, const struct thread *t)
+{
+	uint64_t cpu_ns;
+
+	if (atomic_load(&ws->has_closed) || !(cpu_ns = worker_cpu_ns(t)))
+		return;
+	atomic_store(&ws->cpu_close_ns, cpu_ns);
+	atomic_store(&ws->cpu_close_at_ns, lb_now_ns());
+}
+
+/* CPU times of process, threads and host at an edge of the window; who was late for its opening. */
 static void note_usage(struct crew *crew, bool at_close)
 {
 	struct lb_board *b = crew->board;
@@ -158,16 +180,15 @@ static void note_usage(struct crew *crew, bool at_close)
 	*(at_close ? &b->usage_close_ns : &b->usage_open_ns) = lb_now_ns();
 	for (uint32_t i = 0; i < b->plan->n_workers; i++) {
 		struct lb_worker_state *ws = &b->workers[i];
-		struct timespec ts = {0};
-		clockid_t clock;
 
-		if (pthread_getcpuclockid(crew->threads[i].id, &clock) == 0)
-			clock_gettime(clock, &ts);
-		*(at_close ? &ws->cpu_close_ns : &ws->cpu_open_ns) =
-			(uint64_t)ts.tv_sec * LB_NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
-		if (!at_close)
-			ws->n_late = b->plan->workers[i].n_lanes - atomic_load(&ws->n_started);
+		if (at_close) {
+			note_worker_close(ws, &crew->threads[i]);
+			continue;
+		}
+		ws->cpu_open_ns = worker_cpu_ns(&crew->threads[i]);
+		ws->n_late = b->plan->workers[i].n_lanes - atomic_load(&ws->n_started);
 	}
+	lb_host_cpu_read(&crew->cfg->cpus, at_close ? &b->host_close : &b->host_open);
 	atomic_store(&b->has_usage, at_close ? 2 : 1);
 }
 

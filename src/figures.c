@@ -286,7 +286,8 @@ static void luns_make(
 
 		lun->lun = r->plan->luns[i];
 		sums_init(w->lun);
-		for (uint32_t k = w->first[i]; k < w->first[i + 1]; k++) {
+		/* a virtual run that was stopped has no end, and so no time: nothing counts */
+		for (uint32_t k = w->first[i]; s->end_ns && k < w->first[i + 1]; k++) {
 			lane_add(lun, w->lun, b, w->lanes[k], w->hist_seen, s->end_ns);
 			lun->is_late_start |=
 				s->open_ns < s->close_ns && lane_is_late(b, w->lanes[k]);

@@ -11,6 +11,7 @@
 
 /* Where a figure becomes a finding. */
 #define ZERO_SAMPLES_MIN 8    /* fewer zeros may be chance */
+#define ZERO_SHARE       0.9  /* of the samples */
 #define BUSY_SHARE       0.95 /* of a CPU */
 #define RATE_LOW         0.8  /* of the median LUN's */
 #define RATE_HIGH        1.25
@@ -51,6 +52,11 @@ __attribute__((format(printf, 4, 5))) static void add(
 	va_start(ap, fmt);
 	vsnprintf(finding->text, sizeof(finding->text), fmt, ap);
 	va_end(ap);
+}
+
+static bool has_no_device(const struct finder *f)
+{
+	return f->r->plan->engine->caps & LB_CAP_NO_DEVICE;
 }
 
 static void no_xfers(struct finder *f, int i, const struct lb_lun_result *l)
@@ -116,10 +122,19 @@ static void luns_differ(struct finder *f)
 
 static void zeros(struct finder *f, int i, const struct lb_lun_result *l)
 {
-	if (l->fig.samples >= ZERO_SAMPLES_MIN && l->fig.zero_fraction.v == 1)
-		add(f, i, "zeros",
-			"only zeros came back: thin and never written? Such reads may be far faster "
-			"than those of data");
+	double share = l->fig.zero_fraction.v;
+	char what[64];
+
+	if (has_no_device(f) || l->fig.samples < ZERO_SAMPLES_MIN || share < ZERO_SHARE)
+		return;
+	if (share == 1)
+		snprintf(what, sizeof(what), "only zeros came back");
+	else /* never rounded up to all of them */
+		snprintf(what, sizeof(what), "%d%% of the blocks looked into were zeros",
+			(int)(100 * share));
+	add(f, i, "zeros",
+		"%s: thin and never written? Such reads may be far faster than those of data",
+		what);
 }
 
 /* I/O in flight when a count was taken, and what failed, is in one of them and not in the other. */
@@ -129,7 +144,8 @@ static void kernel_count(struct finder *f, int i, const struct lb_lun_result *l)
 	uint64_t gap = ours > theirs ? ours - theirs : theirs - ours;
 	uint64_t slack = (l->qd + l->fig.outstanding + l->fig.errors) * l->io_bytes;
 
-	if (l->has_kernel && gap > slack && (double)gap > KERNEL_SHARE * (double)ours)
+	if (!has_no_device(f) && l->has_kernel && gap > slack &&
+		(double)gap > KERNEL_SHARE * (double)ours)
 		add(f, i, "kernel-count",
 			"the kernel counted %" PRIu64 " bytes and lunbench issued %" PRIu64 ": %s",
 			theirs, ours,
@@ -137,13 +153,19 @@ static void kernel_count(struct finder *f, int i, const struct lb_lun_result *l)
 				      : "not all I/O reached the device");
 }
 
+/* All CPUs that it may use are in use, by lunbench. */
+static bool is_out_of_cpu(const struct lb_result *r)
+{
+	return r->process_cpus.has && r->process_cpus.v > BUSY_SHARE * r->n_cpus;
+}
+
 static void host_bound(struct finder *f)
 {
 	const struct lb_result *r = f->r;
 
-	if (r->plan->engine->caps & LB_CAP_NO_DEVICE) /* it measures just that */
+	if (has_no_device(f)) /* it measures just that */
 		return;
-	if (r->process_cpus.has && r->process_cpus.v > BUSY_SHARE * r->n_cpus)
+	if (is_out_of_cpu(r))
 		add(f, LB_OF_RUN, "host-bound",
 			"%.2f of the %u CPUs allowed were busy: this host is the limit, not the "
 			"LUNs",
@@ -155,15 +177,33 @@ static void host_bound(struct finder *f)
 			100 * r->busiest_worker.v);
 }
 
+static void host_busy(struct finder *f)
+{
+	const struct lb_result *r = f->r;
+
+	if (has_no_device(f) || is_out_of_cpu(r) || !r->process_cpus.has ||
+		r->host_busy.v <= BUSY_SHARE)
+		return;
+	add(f, LB_OF_RUN, "host-busy",
+		"the CPUs were %.0f%% busy, but lunbench used %.2f of %u: others, or the kernel's own "
+		"threads, kept it waiting for a CPU, and that is in the latency",
+		100 * r->host_busy.v, r->process_cpus.v, r->n_cpus);
+}
+
 static void submit_slow(struct finder *f)
 {
 	const struct lb_result *r = f->r;
 	struct lb_fig_u64 median = r->total.lat.pct_ns[LB_PCT_50];
 
+	/* a batch takes longer than its share of the median easily: each I/O must take its part too
+	 */
 	if (r->submit_mean_ns.has && median.has &&
-		r->submit_mean_ns.v > SUBMIT_SHARE * (double)median.v)
+		r->submit_mean_ns.v > SUBMIT_SHARE * (double)median.v &&
+		r->submit_io_ns.v >= SUBMIT_SHARE * (double)median.v)
 		add(f, LB_OF_RUN, "submit-slow",
-			"the calls that submit took %.1f us on average, %.0f%% of the median latency",
+			"the calls that hand I/O to the kernel took %.1f us on average, %.0f%% of the "
+			"median latency, and are in it: the host or a full queue takes that time, not "
+			"the LUN; try a smaller --qd, or more --workers",
 			r->submit_mean_ns.v / 1e3, 100 * r->submit_mean_ns.v / (double)median.v);
 }
 
@@ -221,6 +261,7 @@ int lb_findings_make(struct lb_result *r, const struct lb_board *board)
 		{zeros, NULL},
 		{kernel_count, NULL},
 		{NULL, host_bound},
+		{NULL, host_busy},
 		{NULL, submit_slow},
 		{NULL, preflight},
 		{seq_wrapped, NULL},

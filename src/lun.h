@@ -68,6 +68,7 @@ struct lb_lun {
 	int64_t optimal_io_bytes; /* -1 unknown */
 	int64_t read_only;        /* 1, 0; -1 unknown */
 	char map[128];            /* alias of the multipath map that it is a path of */
+	bool is_host_cached;      /* is, or lies on, a loop device without direct I/O */
 	bool is_partition;        /* of a disk; a map of a partition has dm_type "part" */
 	bool wwid_not_unique;     /* a target of another size has the same one */
 	uint32_t n_paths;         /* of a multipath map; the first LB_PATHS_MAX are in `paths` */

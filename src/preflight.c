@@ -261,6 +261,14 @@ static void uring_punts(const struct look *k, int i, const struct load *l)
 			engine->name);
 }
 
+static void host_cache(const struct look *k, int i, const struct load *l)
+{
+	if (l->lun->is_host_cached)
+		lb_findings_add(k->f, LB_DISTORTS, i, "host-cache",
+			"a loop device without direct I/O: its data lies in this host's memory too, and the "
+			"figures may be memory's (losetup --direct-io=on)");
+}
+
 static void sizes_differ(const struct look *k)
 {
 	uint64_t least = UINT64_MAX, most = 0;
@@ -324,7 +332,7 @@ int lb_preflight_luns(struct lb_findings *f, const struct lb_config *cfg,
 {
 	static void (*const of_lun[])(const struct look *, int, const struct load *) = {
 		wwid_not_unique, in_use, paths, scheduler_over_multipath, qd_above_device, split_io,
-		partial_writes, uring_punts};
+		partial_writes, uring_punts, host_cache};
 	struct look k = {.f = f,
 		.cfg = cfg,
 		.plan = plan,

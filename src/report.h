@@ -7,7 +7,7 @@
 #include "result.h"
 
 /*
- * For people: 80 to 120 columns where the names allow it, no colour. Of a run that was refused
+ * For people: 80 to 100 columns where the names allow it, no colour. Of a run that was refused
  * there is nothing to tell here. Returns 0 or a negative errno; whether all of it reached OUT's
  * file only the caller's fflush() tells.
  */
@@ -41,12 +41,19 @@ int lb_report_list_json(FILE *out, const struct lb_list *list);
 int lb_report_check(FILE *out, const struct lb_result *r);
 int lb_report_check_json(FILE *out, const struct lb_result *r);
 
-/* What is run, on how many LUNs and by which engine: a line for each stream, and why that engine.
- */
-void lb_report_streams(FILE *out, const struct lb_result *r);
+/* What is run, on how many LUNs and by which engine: a line for each stream, and why that
+ * engine. Returns 0 or -ENOMEM. */
+int lb_report_streams(FILE *out, const struct lb_result *r);
 
-/* TEXT wrapped, the lines after the first indented by INDENT; the first begins at column AT. */
+/* TEXT wrapped at 80 columns, the lines after the first indented by INDENT; the first begins at
+ * column AT. */
 void lb_report_wrapped(FILE *out, const char *text, size_t at, size_t indent);
+
+/* The lines of TEXT, each wrapped where it has more than 100 columns. TEXT is altered. */
+void lb_report_lines(FILE *out, char *text);
+
+/* What went wrong: I/O errors, I/O that did not return in time. Returns 0 or -ENOMEM. */
+int lb_report_faults(FILE *out, const struct lb_result *r, char *const *labels);
 
 /* The LUNs' names as columns; the caller frees. NULL: no memory. */
 char **lb_report_labels(const struct lb_result *r);

@@ -54,12 +54,13 @@ int lb_report_check(FILE *out, const struct lb_result *r)
 	labels = lb_report_labels(r);
 	if (!labels)
 		return -ENOMEM;
-	lb_report_streams(out, r);
+	rc = lb_report_streams(out, r);
 	print_stops(out, r->preflight);
 	lb_report_findings(out, r, labels);
 	if (r->status == LB_OK && !r->n_findings)
 		fprintf(out, "\nnothing would stop or distort this run\n");
-	rc = print_fine(out, r->preflight);
+	if (!rc)
+		rc = print_fine(out, r->preflight);
 	free(labels);
 	return rc ? rc : ferror(out) ? -EIO : 0;
 }

@@ -3,16 +3,17 @@
 #include "report.h"
 #include "units.h"
 
-#define WRAP         100 /* columns of running text */
+#define TEXT_COLUMNS 80  /* of running text */
+#define LINE_COLUMNS 100 /* of a line of figures */
 #define FINDINGS_MAX 8   /* lines of one code; the JSON has them all */
 
-void lb_report_wrapped(FILE *out, const char *text, size_t at, size_t indent)
+static void wrap(FILE *out, const char *text, size_t at, size_t indent, size_t columns)
 {
 	while (*text) {
 		size_t len = strcspn(text, " ");
 		int n = (int)len;
 
-		if (at > indent && at + 1 + len > WRAP) {
+		if (at > indent && at + 1 + len > columns) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			at = indent;
 		} else if (at > indent) {
@@ -25,6 +26,25 @@ void lb_report_wrapped(FILE *out, const char *text, size_t at, size_t indent)
 		text += strspn(text, " ");
 	}
 	fputc('\n', out);
+}
+
+void lb_report_wrapped(FILE *out, const char *text, size_t at, size_t indent)
+{
+	wrap(out, text, at, indent, TEXT_COLUMNS);
+}
+
+void lb_report_lines(FILE *out, char *text)
+{
+	for (char *line = text, *end; *line; line = end) {
+		size_t first = strcspn(line, " \n");
+
+		end = strchrnul(line, '\n');
+		if (*end)
+			*end++ = '\0';
+		fwrite(line, 1, first, out);
+		line += first + (line[first] == ' ');
+		wrap(out, line, first, 2, LINE_COLUMNS);
+	}
 }
 
 /* How many findings from I on say the same of different LUNs. */

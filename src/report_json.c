@@ -343,6 +343,7 @@ static void put_cpu(struct lb_json *j, const struct lb_result *r)
 	put_fig_f64(j, "busiest_worker_share", r->busiest_worker);
 	put_fig_f64(j, "cpus_used", r->process_cpus);
 	lb_json_u64(j, "cpus_allowed", r->n_cpus);
+	put_fig_f64(j, "host_busy_share", r->host_busy);
 	put_fig_f64(j, "submit_mean_ns", r->submit_mean_ns);
 	lb_json_close(j, '}');
 }

@@ -22,6 +22,27 @@ struct text {
 	int rc;
 };
 
+/* What PRINT writes, its lines wrapped where they are too long. */
+static void print_lines(struct text *x, void (*print)(struct text *))
+{
+	FILE *out = x->out;
+	char *text = NULL;
+	size_t len;
+
+	x->out = open_memstream(&text, &len);
+	if (x->out) {
+		print(x);
+		if (fclose(x->out) == 0 && text)
+			lb_report_lines(out, text);
+		else
+			x->rc = -ENOMEM;
+	} else {
+		x->rc = -ENOMEM;
+	}
+	free(text);
+	x->out = out;
+}
+
 static void print_table(struct text *x, struct lb_table *t)
 {
 	int rc = lb_table_print(t, x->out);
@@ -144,6 +165,8 @@ static void print_streams(struct text *x)
 				plan->n_workers == 1 ? "" : "s");
 		}
 	}
+	if (plan->engine_why[0])
+		fprintf(x->out, "%s: %s\n", plan->engine->name, plan->engine_why);
 }
 
 /* NS to three decimals, or as many more as something short needs. */
@@ -172,8 +195,7 @@ static void print_window(struct text *x)
 		fprintf(x->out, " from %s UTC", buf);
 	if (r->host[0])
 		fprintf(x->out, " on %s", lb_printable(host, sizeof(host), r->host));
-	fprintf(x->out, ", after %.3f s of warm-up; KB is 1024 bytes\n",
-		(double)r->warmup_ns / 1e9);
+	fprintf(x->out, ", warm-up %.3f s; KB is 1024 bytes\n", (double)r->warmup_ns / 1e9);
 }
 
 /* ---- figures ---- */
@@ -341,94 +363,13 @@ static void print_latencies(struct text *x)
 	print_table(x, &t);
 }
 
-/* ---- what went wrong ---- */
-
-/* The first error of F in words. */
-static void add_first_error(struct lb_table *t, const struct lb_figures *f)
-{
-	char what[128], when[64] = "";
-	const char *name = f->first_error_res < 0 ? strerrorname_np(-f->first_error_res) : NULL;
-
-	if (f->first_error_res < 0)
-		snprintf(what, sizeof(what), "%s (%s)", name ? name : "error",
-			strerror(-f->first_error_res));
-	else
-		snprintf(what, sizeof(what), "short (%d bytes moved)", f->first_error_res);
-	if (f->first_error_s.has && f->first_error_s.v < 0)
-		snprintf(when, sizeof(when), ", %.3f s before the measured time",
-			-f->first_error_s.v);
-	else if (f->first_error_s.has)
-		snprintf(when, sizeof(when), ", after %.3f s", f->first_error_s.v);
-	lb_table_add(t, "first: %s at offset %" PRIu64 "%s", what, f->first_error_offset, when);
-}
-
-static void print_errors(struct text *x)
-{
-	const struct lb_result *r = x->r;
-	struct lb_table t = {.align = "lrl"};
-
-	if (!r->total.errors)
-		return;
-	fprintf(x->out, "\n%" PRIu64 " I/O ERROR%s, in no rate or latency", r->total.errors,
-		r->total.errors == 1 ? "" : "S");
-	if (r->total.errors_outside)
-		fprintf(x->out, " (%" PRIu64 " outside the measured time)",
-			r->total.errors_outside);
-	fputc('\n', x->out);
-	for (uint32_t i = 0; i < r->n_luns; i++) {
-		if (!r->luns[i].fig.errors)
-			continue;
-		lb_table_add(&t, "%s", x->labels[i]);
-		lb_table_add(&t, "%" PRIu64, r->luns[i].fig.errors);
-		add_first_error(&t, &r->luns[i].fig);
-	}
-	print_table(x, &t);
-}
-
-/* The last I/Os of any run come late: they are told of where they took longer than all xfers. */
-static bool is_unanswered(const struct lb_figures *f)
-{
-	return f->outstanding || f->lat.max_is_bound;
-}
-
-static void print_unanswered(struct text *x)
-{
-	const struct lb_result *r = x->r;
-	struct lb_table t = {.align = "lll"};
-	char age[32];
-
-	for (uint32_t i = 0; i < r->n_luns; i++) {
-		const struct lb_figures *f = &r->luns[i].fig;
-
-		if (!is_unanswered(f))
-			continue;
-		lb_table_add(&t, "%s", x->labels[i]);
-		if (f->outstanding)
-			lb_table_add(&t, "%" PRIu64 " STILL OUT, oldest %s", f->outstanding,
-				lb_format_latency(age, sizeof(age), f->outstanding_max_age_ns));
-		else
-			lb_table_add(&t, "none still out");
-		if (f->late)
-			lb_table_add(&t, "%" PRIu64 " came late, longest %s", f->late,
-				lb_format_latency(age, sizeof(age), f->late_max_ns));
-		else
-			lb_table_add(&t, "%s", "");
-	}
-	if (t.n)
-		fprintf(x->out,
-			"\nI/O without an answer when the measured time ended, in no rate\n");
-	print_table(x, &t);
-}
-
 static void print_cpu(struct text *x)
 {
 	const struct lb_result *r = x->r;
 	double user = r->cpu_user_us_per_xfer.v, sys = r->cpu_sys_us_per_xfer.v;
 	const char *sep = "";
 
-	if (!r->cpu_user_us_per_xfer.has && !r->busiest_worker.has && !r->process_cpus.has)
-		return;
-	fprintf(x->out, "\nCPU: ");
+	fprintf(x->out, "CPU: ");
 	if (r->cpu_user_us_per_xfer.has) {
 		fprintf(x->out, "%.*f us user + %.*f us system per xfer", decimals_for(user, 1),
 			user, decimals_for(sys, 1), sys);
@@ -439,9 +380,12 @@ static void print_cpu(struct text *x)
 		sep = "; ";
 	}
 	if (r->process_cpus.has)
-		fprintf(x->out, "%s%.2f of %u CPUs in use", sep, r->process_cpus.v, r->n_cpus);
+		fprintf(x->out, "%slunbench used %.2f of %u CPUs", sep, r->process_cpus.v,
+			r->n_cpus);
 	fputc('\n', x->out);
 }
+
+/* ---- all of it ---- */
 
 static void print_bars(struct text *x)
 {
@@ -475,29 +419,29 @@ static bool is_mixed(const struct lb_result *r)
 	return r->op[LB_READ] != &r->total && r->op[LB_WRITE] != &r->total;
 }
 
-void lb_report_streams(FILE *out, const struct lb_result *r)
+int lb_report_streams(FILE *out, const struct lb_result *r)
 {
 	struct text x = {.out = out, .r = r};
 
-	print_streams(&x);
-	if (r->plan->engine_why[0])
-		fprintf(out, "%s: %s\n", r->plan->engine->name, r->plan->engine_why);
+	print_lines(&x, print_streams);
+	return x.rc;
 }
 
 int lb_report_text(FILE *out, const struct lb_result *r)
 {
 	struct text x = {.out = out, .r = r, .op = BOTH};
+	int rc;
 
 	if (!r->plan)
 		return 0;
 	x.labels = lb_report_labels(r);
 	if (!x.labels)
 		return -ENOMEM;
-	print_ending(&x);
-	lb_report_streams(out, r);
-	print_window(&x);
+	print_lines(&x, print_ending);
+	print_lines(&x, print_streams);
+	print_lines(&x, print_window);
 	print_rates(&x);
-	print_extremes(&x);
+	print_lines(&x, print_extremes);
 	print_latencies(&x);
 	for (int op = 0; op < LB_OPS && is_mixed(r); op++) {
 		x.op = op;
@@ -505,13 +449,15 @@ int lb_report_text(FILE *out, const struct lb_result *r)
 		print_latencies(&x);
 	}
 	x.op = BOTH;
-	print_errors(&x);
-	print_unanswered(&x);
-	print_cpu(&x);
+	rc = lb_report_faults(out, r, x.labels);
+	if (r->cpu_user_us_per_xfer.has || r->busiest_worker.has || r->process_cpus.has) {
+		fputc('\n', out);
+		print_lines(&x, print_cpu);
+	}
 	lb_report_findings(out, r, x.labels);
 	print_bars(&x);
 	free(x.labels);
-	if (!x.rc && ferror(out))
-		x.rc = -EIO;
+	if (!x.rc)
+		x.rc = rc ? rc : ferror(out) ? -EIO : 0;
 	return x.rc;
 }

@@ -43,12 +43,35 @@ static struct lb_span span_of(
 	return s;
 }
 
-/* the kernel accounts by ticks: of less than this nothing can be said */
-#define CPU_SPAN_NS 100e6
+/* the kernel accounts the host's CPUs by ticks: of less than this nothing can be said */
+#define TICKS_SPAN_NS 100e6
 
 static double timeval_us(const struct timeval *from, const struct timeval *to)
 {
 	return (double)(to->tv_sec - from->tv_sec) * 1e6 + (double)(to->tv_usec - from->tv_usec);
+}
+
+static void workers_cpu_make(struct lb_result *r, const struct lb_board *b, bool has)
+{
+	uint64_t submit_ns = 0, submit_calls = 0, submit_ios = 0;
+
+	for (uint32_t i = 0; i < r->plan->n_workers; i++) {
+		const struct lb_worker_state *w = &b->workers[i];
+		uint64_t close_ns = atomic_load(&w->cpu_close_ns);
+		uint64_t at_ns = atomic_load(&w->cpu_close_at_ns);
+		struct lb_fig_f64 busy = {0};
+
+		submit_ns += w->engine.submit_ns;
+		submit_calls += w->engine.submit_calls;
+		submit_ios += w->engine.submit_ios;
+		if (has && w->cpu_open_ns && close_ns >= w->cpu_open_ns && at_ns > b->usage_open_ns)
+			busy = ratio((double)(close_ns - w->cpu_open_ns),
+				(double)(at_ns - b->usage_open_ns));
+		if (busy.has && (!r->busiest_worker.has || busy.v > r->busiest_worker.v))
+			r->busiest_worker = busy;
+	}
+	r->submit_mean_ns = ratio((double)submit_ns, (double)submit_calls);
+	r->submit_io_ns = ratio((double)submit_ns, (double)submit_ios);
 }
 
 static void cpu_make(struct lb_result *r, const struct lb_board *b)
@@ -58,21 +81,10 @@ static void cpu_make(struct lb_result *r, const struct lb_board *b)
 	 */
 	double span_ns = has ? (double)(b->usage_close_ns - b->usage_open_ns) : 0;
 	double share = has ? (double)r->window_ns.v / span_ns : 0;
+	const struct lb_host_cpu *from = &b->host_open, *to = &b->host_close;
 	double user_us, sys_us;
-	uint64_t submit_ns = 0, submit_calls = 0;
 
-	for (uint32_t i = 0; i < r->plan->n_workers; i++) {
-		const struct lb_worker_state *w = &b->workers[i];
-		struct lb_fig_f64 busy = {0};
-
-		submit_ns += w->engine.submit_ns;
-		submit_calls += w->engine.submit_calls;
-		if (w->cpu_open_ns && w->cpu_close_ns > w->cpu_open_ns)
-			busy = ratio((double)(w->cpu_close_ns - w->cpu_open_ns), has ? span_ns : 0);
-		if (busy.has && busy.v > r->busiest_worker.v)
-			r->busiest_worker = busy;
-	}
-	r->submit_mean_ns = ratio((double)submit_ns, (double)submit_calls);
+	workers_cpu_make(r, b, has);
 	if (!has)
 		return;
 	user_us = timeval_us(&b->usage_open.ru_utime, &b->usage_close.ru_utime);
@@ -80,6 +92,9 @@ static void cpu_make(struct lb_result *r, const struct lb_board *b)
 	r->cpu_user_us_per_xfer = ratio(user_us * share, (double)r->total.xfers);
 	r->cpu_sys_us_per_xfer = ratio(sys_us * share, (double)r->total.xfers);
 	r->process_cpus = ratio((user_us + sys_us) * 1e3, span_ns);
+	if (span_ns >= TICKS_SPAN_NS && from->all && to->all > from->all && to->busy >= from->busy)
+		r->host_busy =
+			ratio((double)(to->busy - from->busy), (double)(to->all - from->all));
 }
 
 static void death_words(char *buf, size_t n, int status)

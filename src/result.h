@@ -88,7 +88,9 @@ struct lb_result {
 	struct lb_fig_f64 busiest_worker;                            /* share of a CPU, 0 to 1 */
 	struct lb_fig_f64 process_cpus;   /* CPUs in use, kernel I/O workers included */
 	uint32_t n_cpus;                  /* it may use */
+	struct lb_fig_f64 host_busy;      /* share of these that was in use, by whomever */
 	struct lb_fig_f64 submit_mean_ns; /* time in a call that submits */
+	struct lb_fig_f64 submit_io_ns;   /* the same for each I/O submitted */
 
 	struct lb_finding *findings; /* what distorts; `lun` is the position in luns */
 	uint32_t n_findings;

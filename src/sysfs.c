@@ -194,6 +194,8 @@ static void look_below(
 	if (!suspended[0] && lb_sysfs_number(disk, "dm/suspended") == 1 &&
 		!lb_sysfs_text(disk, "dm/name", suspended, 128))
 		strcpy(suspended, "?");
+	if (lb_sysfs_number(disk, "loop/dio") == 0)
+		lun->is_host_cached = true;
 	describe_disk(disk, lun, with_serial);
 	/* only a multipath map is one with what lies below it */
 	if (!lb_sysfs_text(disk, "dm/uuid", text, sizeof(text)) || strncmp(text, "mpath-", 6))
@@ -221,6 +223,7 @@ void lb_sysfs_describe(int dir, struct lb_lun *lun, char suspended[128])
 	int disk = lb_sysfs_device(dir, lun->dev, lun->kernel_name, sizeof(lun->kernel_name));
 
 	suspended[0] = '\0';
+	lun->is_host_cached = false;
 	lun->queue_depth = lun->nr_requests = lun->max_io_bytes = lun->rotational = LB_LUN_UNKNOWN;
 	lun->optimal_io_bytes = lun->read_only = LB_LUN_UNKNOWN;
 	if (disk < 0)

@@ -29,10 +29,11 @@ int lb_sysfs_device(int dir, dev_t dev, char *name, size_t n);
 /*
  * Fills in of LUN, a block device, by its dev: kernel_name, vendor, model, revision, serial,
  * scheduler, queue_depth, nr_requests, max_io_bytes, optimal_io_bytes, rotational, write_cache,
- * read_only, is_partition, wwid, dm_name, dm_uuid and, where the uuid tells it, dm_type. DIR is
- * what lb_sysfs_open() gave, or negative. A partition is told of by its disk; a map by its first
- * path, serial and WWID only if it is a multipath map. SUSPENDED becomes the name of the
- * device-mapper map that is suspended, LUN itself or one below it, or "": then any I/O would hang.
+ * read_only, is_partition, is_host_cached, wwid, dm_name, dm_uuid and, where the uuid tells it,
+ * dm_type. DIR is what lb_sysfs_open() gave, or negative. A partition is told of by its disk; a map
+ * by its first path, serial and WWID only if it is a multipath map. SUSPENDED becomes the name of
+ * the device-mapper map that is suspended, LUN itself or one below it, or "": then any I/O would
+ * hang.
  */
 void lb_sysfs_describe(int dir, struct lb_lun *lun, char suspended[128]);
 

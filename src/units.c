@@ -245,16 +245,33 @@ size_t lb_utf8_len(const char *text)
 	return len;
 }
 
+/*
+ * Controls of C0 and C1, and those that turn the order of text around: a name with them would show
+ * as another one. Unicode 15, the property Bidi_Control. S begins with a sequence of LEN bytes.
+ */
+static bool is_control(const unsigned char *s, size_t len)
+{
+	if (len == 1)
+		return s[0] < 0x20 || s[0] == 0x7f;
+	if (len == 2) /* U+0080 to U+009F, U+061C */
+		return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
+	if (len != 3 || s[0] != 0xe2)
+		return false;
+	/* U+200E, U+200F, U+202A to U+202E; U+2066 to U+2069 */
+	return (s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xaa && s[2] <= 0xae))) ||
+	       (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+}
+
 /* The character that S begins with, as a terminal may have it, into TO[5]. Returns
  * how many bytes of S it is; *WIDTH: of TO. */
 static size_t print_one(char to[5], const char *s, size_t *width)
 {
 	const unsigned char *p = (const unsigned char *)s;
 	size_t len = lb_utf8_len(s);
-	bool is_raw = len && !(p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0));
+	bool is_raw = len && !is_control(p, len);
 
 	if (!is_raw)
-		len = 1; /* the bytes that follow a C1 control's first are no UTF-8 either */
+		len = 1; /* the bytes that follow a control's first are no UTF-8 either */
 	*width = is_raw ? len : 4;
 	if (is_raw)
 		memcpy(to, s, len);

@@ -37,8 +37,8 @@ char *lb_format_latency(char *buf, size_t n, uint64_t ns); /* three digits: "5.1
 size_t lb_utf8_len(const char *s);
 
 /*
- * S made fit for a terminal: control characters and invalid UTF-8 become \xNN. Writes at most N
- * bytes with the NUL, cut at a whole character; returns BUF.
+ * S made fit for a terminal: control characters, those of text direction too, and invalid UTF-8
+ * become \xNN. Writes at most N bytes with the NUL, cut at a whole character; returns BUF.
  */
 char *lb_printable(char *buf, size_t n, const char *s);
 

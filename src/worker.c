@@ -255,6 +255,17 @@ static void drop_parked(struct lb_worker *w)
 	w->wake_ns = w->control_ns;
 }
 
+/* Here and not from without: the thread may end before anyone looks, and its clock with it. */
+static void note_cpu(struct lb_worker_state *s)
+{
+	struct timespec ts = {0};
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	atomic_store_explicit(&s->cpu_close_ns,
+		(uint64_t)ts.tv_sec * LB_NSEC_PER_SEC + (uint64_t)ts.tv_nsec, memory_order_relaxed);
+	atomic_store_explicit(&s->cpu_close_at_ns, lb_now_ns(), memory_order_relaxed);
+}
+
 /* From here on nothing is issued, and nothing changes in the cells but what came late. */
 static void see_close(struct lb_worker *w)
 {
@@ -264,6 +275,7 @@ static void see_close(struct lb_worker *w)
 		return;
 	if (w->ops->stats)
 		w->ops->stats(w->engine, &w->state->engine);
+	note_cpu(w->state);
 	atomic_store_explicit(&w->state->has_closed, 1, memory_order_release);
 }
 

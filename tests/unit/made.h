@@ -83,14 +83,16 @@ static inline void made_board(struct made *m)
 			cell->hist = &b->hists[p->lanes[i].hist + (uint32_t)op];
 		}
 	}
-	for (uint32_t i = 0; i < p->n_workers; i++)
-		b->workers[i].n_started = p->workers[i].n_lanes;
 	b->stage = LB_STAGE_DRAINED;
 	b->window.start_ns = MADE_OPEN_NS - SEC / 2;
 	b->window.open_ns = MADE_OPEN_NS;
 	b->window.close_ns = MADE_OPEN_NS + 10 * SEC;
 	b->usage_open_ns = b->window.open_ns;
 	b->usage_close_ns = b->window.close_ns;
+	for (uint32_t i = 0; i < p->n_workers; i++) {
+		b->workers[i].n_started = p->workers[i].n_lanes;
+		b->workers[i].cpu_close_at_ns = b->window.close_ns;
+	}
 	m->outcome.end_ns = MADE_OPEN_NS + 12 * SEC;
 	m->outcome.realtime_minus_monotonic_ns = 1700000000 * SEC - MADE_OPEN_NS;
 }

@@ -44,6 +44,7 @@ static inline void scene_usage(struct made *m, double user_s, double sys_s)
 		b->workers[i].cpu_open_ns = SEC;
 		b->workers[i].cpu_close_ns =
 			SEC + (uint64_t)((user_s + sys_s) / m->plan.n_workers * 1e9);
+		b->workers[i].cpu_close_at_ns = b->window.close_ns;
 	}
 }
 
@@ -281,6 +282,21 @@ static inline struct made *scene_extremes(void)
 }
 
 /* A million xfers on a clock of its own, each exactly 5 ms. */
+/* Nothing is lost, but a LUN's last answers took longer than all before them. */
+static inline struct made *scene_late(void)
+{
+	struct made *m = made_new(2, 1, 16);
+
+	scene_load(m, 0, 20000, 700000);
+	scene_load(m, 1, 20000, 700000);
+	lb_board_cell(&m->board, 1, LB_READ)->late = 3;
+	lb_board_cell(&m->board, 1, LB_READ)->late_max_ns = 1500 * MS;
+	scene_usage(m, 0.1, 0.9);
+	m->board.host_open = (struct lb_host_cpu){.busy = 10, .all = 1000};
+	m->board.host_close = (struct lb_host_cpu){.busy = 510, .all = 3000};
+	return m;
+}
+
 static inline struct made *scene_virtual(void)
 {
 	struct made *m = made_new(1, 1, 500);
@@ -364,6 +380,7 @@ static const struct {
 	{"stall_of_count", scene_stall_of_count},
 	{"extremes", scene_extremes},
 	{"virtual", scene_virtual},
+	{"late", scene_late},
 	{"refused", scene_refused},
 	{"refused_run", scene_refused_run},
 	{"no_answer", scene_no_answer},

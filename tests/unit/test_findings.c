@@ -153,7 +153,28 @@ static void zeros(void **state)
 	cell->samples = cell->zero_samples = 7; /* too few to tell */
 	cell = lb_board_cell(&m->board, 0, LB_READ);
 	cell->samples = 1000;
-	cell->zero_samples = 999;
+	cell->zero_samples = 899;
+	expect(m, "", 0, NULL);
+
+	m = good(1);
+	cell = lb_board_cell(&m->board, 0, LB_READ);
+	cell->samples = 1000;
+	cell->zero_samples = 900;
+	expect(m, "zeros", 0,
+		"90% of the blocks looked into were zeros: thin and never written? Such reads may "
+		"be far faster than those of data");
+	m = good(1);
+	cell = lb_board_cell(&m->board, 0, LB_READ);
+	cell->samples = 1000;
+	cell->zero_samples = 999; /* not all of them */
+	expect(m, "zeros", 0,
+		"99% of the blocks looked into were zeros: thin and never written? Such reads may "
+		"be far faster than those of data");
+
+	m = good(1); /* of no device */
+	m->engine.caps = LB_CAP_NO_DEVICE;
+	cell = lb_board_cell(&m->board, 0, LB_READ);
+	cell->samples = cell->zero_samples = 8;
 	expect(m, "", 0, NULL);
 }
 
@@ -184,6 +205,9 @@ static void kernel_count(void **state)
 		"reached the device");
 	m = counted(21 * 16384);
 	lb_board_cell(&m->board, 0, LB_READ)->xfers = 5; /* 16 off: one qd */
+	expect(m, "", 0, NULL);
+	m = counted(ours / 2); /* nothing of it was to reach the device */
+	m->engine.caps = LB_CAP_NO_DEVICE;
 	expect(m, "", 0, NULL);
 	m = counted(ours); /* the failed ones may be in the kernel's count or not */
 	lb_board_cell(&m->board, 0, LB_READ)->errors = 40;
@@ -223,18 +247,69 @@ static void host_bound(void **state)
 	expect(m, "", 0, NULL);
 }
 
+/* Ten seconds on a host that was busy for BUSY of 1000 ticks; lunbench used SYS_S seconds. */
+static struct made *on_busy_host(uint64_t busy, time_t sys_s)
+{
+	struct made *m = good(1);
+
+	m->board.has_usage = 2;
+	m->board.usage_close.ru_stime.tv_sec = sys_s;
+	m->board.host_open = (struct lb_host_cpu){.busy = 100, .all = 5000};
+	m->board.host_close = (struct lb_host_cpu){.busy = 100 + busy, .all = 6000};
+	return m;
+}
+
+static void host_busy(void **state)
+{
+	struct made *m;
+
+	(void)state;
+	expect(on_busy_host(951, 2), "host-busy", -1,
+		"the CPUs were 95% busy, but lunbench used 0.20 of 2: others, or the kernel's own "
+		"threads, kept it waiting for a CPU, and that is in the latency");
+	expect(on_busy_host(950, 2), "", 0, NULL);
+	expect(on_busy_host(1000, 19), "host-busy", -1,
+		"the CPUs were 100% busy, but lunbench used 1.90 of 2: others, or the kernel's own "
+		"threads, kept it waiting for a CPU, and that is in the latency");
+	expect(on_busy_host(1000, 20), "host-bound", -1,
+		"2.00 of the 2 CPUs allowed were busy: this host is the limit, not the LUNs");
+	m = on_busy_host(1000, 2);
+	m->board.host_open.all = m->board.host_open.busy = 0; /* not known */
+	expect(m, "", 0, NULL);
+	m = on_busy_host(1000, 2);
+	m->engine.caps = LB_CAP_NO_DEVICE;
+	expect(m, "", 0, NULL);
+}
+
+static void host_cache(void **state)
+{
+	struct made *m = good(2);
+
+	(void)state;
+	m->board.luns[1].is_host_cached = true;
+	expect(m, "host-cache", 1,
+		"a loop device without direct I/O: its data lies in this host's memory too, and the "
+		"figures may be memory's (losetup --direct-io=on)");
+}
+
 static void submit_slow(void **state)
 {
 	struct made *m = good(1);
 
 	(void)state;
-	m->board.workers[0].engine =
-		(struct lb_engine_stats){.submit_ns = 50001 * 10, .submit_calls = 10};
+	m->board.workers[0].engine = (struct lb_engine_stats){
+		.submit_ns = 50001 * 10, .submit_calls = 10, .submit_ios = 10};
 	expect(m, "submit-slow", -1,
-		"the calls that submit took 50.0 us on average, 5% of the median latency");
+		"the calls that hand I/O to the kernel took 50.0 us on average, 5% of the median "
+		"latency, and are in it: the host or a full queue takes that time, not the LUN; try "
+		"a smaller --qd, or more --workers");
 	m = good(1);
-	m->board.workers[0].engine =
-		(struct lb_engine_stats){.submit_ns = 50000 * 10, .submit_calls = 10};
+	m->board.workers[0].engine = (struct lb_engine_stats){
+		.submit_ns = 50000 * 10, .submit_calls = 10, .submit_ios = 10};
+	expect(m, "", 0, NULL);
+	m = good(1); /* long calls, but of many I/Os */
+	m->board.workers[0].engine = (struct lb_engine_stats){
+		.submit_ns = 500000 * 10, .submit_calls = 10, .submit_ios = 101};
 	expect(m, "", 0, NULL);
 }
 
@@ -363,6 +438,8 @@ int main(void)
 		cmocka_unit_test(zeros),
 		cmocka_unit_test(kernel_count),
 		cmocka_unit_test(host_bound),
+		cmocka_unit_test(host_busy),
+		cmocka_unit_test(host_cache),
 		cmocka_unit_test(submit_slow),
 		cmocka_unit_test(qd_above_device),
 		cmocka_unit_test(split_io),

@@ -75,7 +75,7 @@ static void lines_fit(void **state)
 			line = strtok_r(NULL, "\n", &save)) {
 			size_t len = strlen(line);
 
-			assert_true(len <= 120 || !strcmp(scenes[i].name, "extremes"));
+			assert_true(len <= 100 || !strcmp(scenes[i].name, "extremes"));
 			assert_true(line[len - 1] != ' ');
 			for (size_t k = 0; k < len; k++)
 				assert_true(line[k] >= ' ' && line[k] <= '~');

@@ -503,6 +503,31 @@ static void ended_by_stall(void **state)
 	made_done(m);
 }
 
+/* It has no end by its own clock then: nothing may count in one place and not in another. */
+static void virtual_run_stopped(void **state)
+{
+	struct made *m = made_new(1, 1, 16);
+	struct lb_result *r;
+
+	(void)state;
+	m->plan.is_virtual = true;
+	m->board.window.open_ns = 1;
+	m->board.window.close_ns = 1 + 10 * SEC;
+	m->outcome.signal = SIGINT;
+	m->board.virtual_end_ns = 0;
+	made_xfers(m, 0, 1000, MS);
+	made_outstanding(m, 0, 16, SEC);
+	lb_board_cell(&m->board, 0, LB_READ)->errors = 3;
+	r = made_result(m);
+	assert_int_equal(r->status, 130);
+	assert_false(r->is_complete);
+	assert_false(r->window_ns.has);
+	assert_int_equal(r->total.xfers + r->total.bytes + r->total.errors, 0);
+	assert_int_equal(r->total.outstanding + r->luns[0].fig.xfers, 0);
+	assert_int_equal(r->n_findings, 0);
+	made_done(m);
+}
+
 static void virtual_run(void **state)
 {
 	struct made *m = made_new(1, 1, 4);
@@ -797,6 +822,7 @@ int main(void)
 		cmocka_unit_test(ended_by_count),
 		cmocka_unit_test(ended_by_stall),
 		cmocka_unit_test(virtual_run),
+		cmocka_unit_test(virtual_run_stopped),
 		cmocka_unit_test(cpu_figures),
 		cmocka_unit_test(kernel_counts),
 		cmocka_unit_test(zero_samples),

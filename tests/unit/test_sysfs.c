@@ -43,6 +43,24 @@ static void put_sda(struct tree *t)
 	put_bytes(t, "devices/sda/device/vpd_pg80", page_80, sizeof(page_80));
 }
 
+static void a_loop_that_the_host_caches(void **state)
+{
+	struct tree *t = *state;
+	struct lb_lun lun;
+
+	number(t, "7:0", "loop0");
+	put(t, "loop0", "loop/dio", "0");
+	describe(t, 7, 0, &lun);
+	assert_true(lun.is_host_cached);
+	number(t, "7:1", "loop1");
+	put(t, "loop1", "loop/dio", "1");
+	describe(t, 7, 1, &lun);
+	assert_false(lun.is_host_cached);
+	put_sda(t);
+	describe(t, 8, 0, &lun);
+	assert_false(lun.is_host_cached);
+}
+
 static void assert_3par(const struct lb_lun *lun)
 {
 	assert_string_equal(lun->vendor, "3PARdata");
@@ -304,6 +322,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_TREE(a_scsi_disk),
+		ON_TREE(a_loop_that_the_host_caches),
 		ON_TREE(a_partition_is_told_of_by_its_disk),
 		ON_TREE(a_map_is_told_of_by_its_path),
 		ON_TREE(a_map_on_a_partition),

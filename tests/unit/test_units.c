@@ -275,6 +275,13 @@ static void only_what_a_terminal_can_bear_is_left_raw(void **state)
 		{"a\nb\tc\x1b[2J\x7f", "a\\x0ab\\x09c\\x1b[2J\\x7f"},
 		{"\xc2\x80\xc2\x9b\xc2\x9f", "\\xc2\\x80\\xc2\\x9b\\xc2\\x9f"},
 		{"\xc2\xa0", "\xc2\xa0"},
+		/* text direction, and what stands beside it */
+		{"\u202e\u202a", "\\xe2\\x80\\xae\\xe2\\x80\\xaa"},
+		{"\u200e\u200f", "\\xe2\\x80\\x8e\\xe2\\x80\\x8f"},
+		{"\u2066\u2069", "\\xe2\\x81\\xa6\\xe2\\x81\\xa9"},
+		{"\u061c", "\\xd8\\x9c"},
+		{"\u200d\u2010\u2029\u202f", "\u200d\u2010\u2029\u202f"},
+		{"\u2065\u206a\u061b\u061d", "\u2065\u206a\u061b\u061d"},
 		/* overlong forms of '/', U+07FF and U+FFFF */
 		{"\xc0\xaf", "\\xc0\\xaf"},
 		{"\xc1\xbf", "\\xc1\\xbf"},

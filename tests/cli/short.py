@@ -19,4 +19,15 @@ for engine in ("io_uring", "libaio", "sync"):
         ok(doc["total"]["xfers"] > 0, "no xfers")
         eq(sum(lun["bytes"] for lun in doc["luns"]), doc["total"]["bytes"], "the bytes of the LUNs")
 
+
+@test("how busy the busiest worker was is known of every run of 100 ms and more")
+def _():
+    for engine in ("io_uring", "libaio", "sync", "null"):
+        for _ in range(8):
+            doc = lunbench("--engine", engine, "--size", "4k", "--qd", "4", "--time", "0.1", "--scratch", "2x1M", "--json", "-").expect(0).json
+            share = doc["cpu"]["busiest_worker_share"]
+            ok(share is not None and 0 <= share < 1.2, f"{engine}: busiest_worker_share {share}")
+            ok(0 < doc["cpu"]["cpus_used"], "cpus_used")
+
+
 main()

@@ -59,7 +59,7 @@ def _():
         doc = lunbench("check", "--json", "-", *args).expect(0).json
         check_schema(doc, "schema/lunbench-check-1.schema.json")
         eq((lun.stat() - before).reads, 0, "reads")
-        eq(codes(doc, lun), ["qd-above-device", "split-io"], "findings of the LUN")
+        eq(codes(doc, lun), ["qd-above-device", "split-io", "host-cache"], "findings of the LUN")
         text = [f["text"] for f in doc["findings"] if f["code"] == "blocks-differ"]
         eq(text, [f"the LUNs are not of one sector size: {lun} has blocks of 512 (physical 512), {other} of 4096 (physical 4096); "
                   "an ASM disk group takes one only"], "of sectors")
@@ -71,8 +71,16 @@ def _():
         args = ("--qd", "300", "--size", "4k", "--json", "-", a, b)
         before = lunbench("check", *args).expect(0).json["findings"]
         after = lunbench("--time", "0.3", *args).expect(0).json["findings"]
-        eq([f["code"] for f in before], ["qd-above-device", "qd-above-device", "sizes-differ"], "findings")
-        eq([f for f in after if f["code"] in ("qd-above-device", "sizes-differ")], before, "findings of the run")
+        eq([f["code"] for f in before], ["qd-above-device"] * 2 + ["host-cache"] * 2 + ["sizes-differ"], "findings")
+        eq([f for f in after if f["code"] in ("qd-above-device", "host-cache", "sizes-differ")], before, "findings of the run")
+
+
+@test("a loop device that the host caches is told of, one with direct I/O is not")
+def _():
+    with loop_of("64M", "random") as cached, loop_of("64M", "random", direct=True) as direct:
+        need(direct.attr("loop/dio") == "1", "needs a file system with direct I/O under a loop device")
+        doc = lunbench("--time", "0.3", "--json", "-", cached, direct).expect(0).json
+        eq([f["lun"] for f in doc["findings"] if f["code"] == "host-cache"], [str(cached)], "whose data lies in memory")
 
 
 # ---- two runs
@@ -124,13 +132,13 @@ def _():
         going = start("--time", "30", lun)
         begun(lun)
         doc = lunbench("check", "--json", "-", lun).expect(0).json
-        eq(codes(doc, lun), ["shared-lun"], "findings")
+        eq(codes(doc, lun), ["shared-lun", "host-cache"], "findings")
         going.signal(2)
         going.wait().expect(130)
         holder = Running(["flock", "--shared", lun.path, "sleep", "30"])
         wait_for(lambda: f":{os.stat(lun.path).st_ino} " in pathlib.Path("/proc/locks").read_text(), "it is locked")
         r = lunbench("check", "--json", "-", lun).expect(0)
-        eq(codes(r.json, lun), [], "findings beside a shared lock")
+        eq(codes(r.json, lun), ["host-cache"], "findings beside a shared lock")
         ok(r.secs < 0.8, f"took {r.secs:.1f} s")
         holder.kill()
 

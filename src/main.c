@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "config.h"
+#include "hint.h"
 #include "judge.h"
 #include "list.h"
 #include "output.h"
@@ -80,25 +81,38 @@ static int secure_stdio(void)
 	return LB_OK;
 }
 
-/* What became of a target that is not used, for people to read. Returns whether it was refused. */
-static bool tell_fate(const struct lb_lun *lun)
+/* What a target that is not there may have been meant as, or "". */
+static const char *hint(char *buf, size_t n, const struct lb_config *cfg, const struct lb_lun *lun)
 {
-	char name[512], why[1024];
+	buf[0] = '\0';
+	if (lun->refusal == LB_ST_UNAVAILABLE && access(lun->name, F_OK))
+		lb_hint(buf, n, cfg->sets, cfg->n_sets, lun->name);
+	return buf;
+}
 
-	if (lun->fate == LB_FATE_REFUSED || lun->fate == LB_FATE_PASSED_OVER)
-		fprintf(stderr, "lunbench: %s: %s%s\n", lb_shorten(name, sizeof(name), lun->name),
-			lun->fate == LB_FATE_PASSED_OVER ? "passed over: " : "",
-			lb_printable(why, sizeof(why), lun->why));
-	return lun->fate == LB_FATE_REFUSED;
+/* What became of a target that is not used, for people to read. Returns whether it was refused. */
+static bool tell_fate(const struct lb_config *cfg, const struct lb_lun *lun)
+{
+	char name[512], why[1024], meant[256] = "";
+	bool is_refused = lun->fate == LB_FATE_REFUSED;
+
+	if (is_refused)
+		hint(meant, sizeof(meant), cfg, lun);
+	if (is_refused || lun->fate == LB_FATE_PASSED_OVER)
+		fprintf(stderr, "lunbench: %s: %s%s%s%s%s\n",
+			lb_shorten(name, sizeof(name), lun->name),
+			is_refused ? "" : "passed over: ", lb_printable(why, sizeof(why), lun->why),
+			meant[0] ? " (" : "", meant, meant[0] ? ")" : "");
+	return is_refused;
 }
 
 /* Returns how many were refused. */
-static uint32_t tell_fates(const struct lb_board *b)
+static uint32_t tell_fates(const struct lb_config *cfg, const struct lb_board *b)
 {
 	uint32_t refused = 0;
 
 	for (uint32_t i = 0; i < b->n_luns; i++)
-		refused += tell_fate(&b->luns[i]);
+		refused += tell_fate(cfg, &b->luns[i]);
 	return refused;
 }
 
@@ -196,7 +210,7 @@ static int measure(struct run *r)
 		return 128 + r->outcome.signal;
 	if (status < 0)
 		return complain_of(&err);
-	refused = tell_fates(r->board);
+	refused = tell_fates(&r->cfg, r->board);
 	if (lb_result_make(&r->result, &r->cfg, r->board, &r->outcome, &err))
 		return complain_of(&err);
 	if (r->result.signal && !r->result.plan)
@@ -215,7 +229,7 @@ static int write_list(struct run *r, const struct lb_list *list)
 	FILE *out;
 
 	for (size_t i = 0; i < list->n; i++)
-		tell_fate(&list->rows[i].lun);
+		tell_fate(&r->cfg, &list->rows[i].lun);
 	if (has_text(r)) {
 		out = begin_text(r);
 		status = out ? end_output(&r->text, lb_report_list(out, list), true) : LB_ST_OUTPUT;

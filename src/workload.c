@@ -4,7 +4,8 @@
 
 #include "clock.h"
 
-#define CARDS 100
+#define CARDS 100u
+#define HAND  10u
 
 void lb_deck_init(struct lb_deck *deck, uint8_t read_pct, uint64_t seed, uint64_t stream)
 {
@@ -12,21 +13,38 @@ void lb_deck_init(struct lb_deck *deck, uint8_t read_pct, uint64_t seed, uint64_
 	lb_rng_seed(&deck->rng, ~seed, stream);
 	deck->read_pct = read_pct;
 	deck->at = CARDS;
-	for (uint8_t i = 0; i < CARDS; i++)
-		deck->card[i] = i < read_pct ? LB_READ : LB_WRITE;
+}
+
+/*
+ * A deck is ten hands of ten, each with its share of the reads as near as whole cards come, and
+ * shuffled (Fisher and Yates): so many lanes that each deal but a part of theirs keep it together.
+ */
+static void shuffle(struct lb_deck *deck)
+{
+	uint32_t phase = (uint32_t)lb_rng_below(&deck->rng, CARDS), dealt = 0;
+
+	for (uint32_t hand = 0; hand < CARDS; hand += HAND) {
+		uint32_t reads = ((hand + HAND) * deck->read_pct + phase) / CARDS - dealt;
+		uint8_t *card = &deck->card[hand];
+
+		dealt += reads;
+		for (uint32_t i = 0; i < HAND; i++)
+			card[i] = i < reads ? LB_READ : LB_WRITE;
+		for (uint32_t i = HAND - 1; i > 0; i--) {
+			uint32_t k = (uint32_t)lb_rng_below(&deck->rng, i + 1);
+			uint8_t kept = card[i];
+
+			card[i] = card[k];
+			card[k] = kept;
+		}
+	}
+	deck->at = 0;
 }
 
 enum lb_op lb_deck_deal(struct lb_deck *deck)
 {
-	if (deck->at == CARDS) {
-		for (uint8_t i = CARDS - 1; i > 0; i--) { /* Fisher and Yates */
-			uint8_t k = (uint8_t)lb_rng_below(&deck->rng, i + 1u), card = deck->card[i];
-
-			deck->card[i] = deck->card[k];
-			deck->card[k] = card;
-		}
-		deck->at = 0;
-	}
+	if (deck->at == CARDS)
+		shuffle(deck);
 	return (enum lb_op)deck->card[deck->at++];
 }
 

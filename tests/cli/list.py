@@ -67,9 +67,20 @@ def _():
     lunbench("list", "").expect(2, err="target 1 has an empty name")
 
 
+@test("a target that is not there and was meant as something else is told so")
+def _():
+    with tmpdir() as d:
+        for args, hint in ((("--hist", "each"), " (--hist=each?)"), (("lsit",), " (lunbench list?)"), (("chek",), " (lunbench check?)"),
+                           (("write",), " (--op=write?)"), (("list", "none"), " (--hist=none?)"), (("./each",), ""), (("listen",), "")):
+            r = lunbench(*args, cwd=d).expect(3)
+            eq(r.err, f"lunbench: {args[-1]}: no such device{hint}\n", "stderr")
+        make_file(f"{d}/each", "1M")
+        lunbench("list", "each", cwd=d).expect(0)
+
+
 @test("list is a command in the first place alone; a list that cannot be written is status 4")
 def _():
-    lunbench("--qd", "1", "list").expect(3, err="^lunbench: list: no such device$")
+    lunbench("--qd", "1", "list").expect(3, err="^lunbench: list: no such device \\(lunbench list\\?\\)$")
     with open("/dev/full", "w") as full:
         lunbench("list", stdout=full).expect(4, err="cannot write the standard output: No space left on device")
     lunbench("list", "--json", "/dev/full").expect(4)

@@ -130,6 +130,25 @@ static void a_deck_keeps_the_share(void **state)
 	}
 }
 
+/* Sixty-four lanes that deal 37 cards each: their reads together are within half a point. */
+static void parts_of_decks_keep_the_share_together(void **state)
+{
+	(void)state;
+	for (uint8_t pct = 1; pct < 100; pct += 7) {
+		int reads = 0;
+
+		for (uint64_t lane = 0; lane < 64; lane++) {
+			struct lb_deck deck;
+
+			lb_deck_init(&deck, pct, 1, lane);
+			for (int i = 0; i < 37; i++)
+				reads += lb_deck_deal(&deck) == LB_READ;
+		}
+		assert_true(reads * 200 >= (2 * pct - 1) * 64 * 37);
+		assert_true(reads * 200 <= (2 * pct + 1) * 64 * 37);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +158,7 @@ int main(void)
 		cmocka_unit_test(sequential_wraps),
 		cmocka_unit_test(lanes_share_one_cursor),
 		cmocka_unit_test(a_deck_keeps_the_share),
+		cmocka_unit_test(parts_of_decks_keep_the_share_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

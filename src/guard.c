@@ -110,12 +110,9 @@ static void judge(const struct lb_lun *lun, int fd, const struct lb_use *use, bo
 	snprintf(v->say, sizeof(v->say), "%s", use->say);
 }
 
-void lb_guard_look(const struct lb_scan *scan, const struct lb_lun *lun, struct lb_verdict *verdict)
+void lb_guard_look(const struct lb_lun *lun, const struct lb_use *use, struct lb_verdict *verdict)
 {
-	struct lb_use use;
-
-	lb_guard_use(scan, lun, false, &use);
-	judge(lun, lun->fd, &use, false, verdict);
+	judge(lun, lun->fd, use, false, verdict);
 }
 
 /* ---- the set */

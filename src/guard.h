@@ -34,14 +34,13 @@ struct lb_verdict {
 size_t lb_guard_examine(const struct lb_lun *luns, size_t n, const char *const *overwrite,
 	size_t n_overwrite, struct lb_verdict *verdicts);
 
-struct lb_scan;
+struct lb_use;
 
 /*
- * The same of one LUN that is open, by a SCAN made with it in sight, at one look: what only
- * passes by (udev) counts, too.
+ * The verdict on one LUN that is open and whose USE is known (lb_guard_use()), without any
+ * --overwrite. May hang, too.
  */
-void lb_guard_look(
-	const struct lb_scan *scan, const struct lb_lun *lun, struct lb_verdict *verdict);
+void lb_guard_look(const struct lb_lun *lun, const struct lb_use *use, struct lb_verdict *verdict);
 
 /*
  * lb_guard_examine() before a write. When none is refused, each LUN is opened

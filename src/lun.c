@@ -62,10 +62,11 @@ void lb_lun_refuse(struct lb_lun *lun, enum lb_status status, const char *fmt, .
 static void group_name(gid_t gid, char *buf, size_t n)
 {
 	FILE *f = fopen("/etc/group", "re");
-	struct group *g;
+	struct group one, *g;
+	char line[16384];
 
 	snprintf(buf, n, "%u", gid);
-	while (f && (g = fgetgrent(f))) {
+	while (f && !fgetgrent_r(f, &one, line, sizeof(line), &g)) {
 		if (g->gr_gid == gid) {
 			snprintf(buf, n, "%s", g->gr_name);
 			break;

@@ -168,7 +168,7 @@ def _():
         r = lunbench_as(as_someone(MEMLOCK=64 << 10), *QUICK, "--engine", "io_uring", "--qd", "64", "--json", "-", public(f)).expect(0)
         notes = r.json["engine"]["notes"]
         need(notes or platform.release() < "5.12", "this user may lock memory all the same")
-        eq(notes, ["io_uring without registered buffers: they need 256 KiB of locked memory, ulimit -l is 64 KiB"], "notes")
+        eq(notes, ["io_uring without registered buffers: they need 2048 KiB of locked memory, ulimit -l is 64 KiB"], "notes")
         ok(r.json["total"]["xfers"] > 0, "no xfers")
         r = lunbench_as(as_someone(MEMLOCK=64 << 10), *QUICK, "--engine", "io_uring", "--qd", "1024", f).expect(3)
         eq(r.err, "lunbench: io_uring: no ring of 1024 entries: it needs 100 KiB of locked memory, ulimit -l is 64 KiB: raise that, "

@@ -5,26 +5,27 @@
 #include "clock.h"
 
 #define CARDS 100u
-#define HAND  10u
+#define HAND  5u
 
 void lb_deck_init(struct lb_deck *deck, uint8_t read_pct, uint64_t seed, uint64_t stream)
 {
 	/* apart from the offsets, so that these are the same whatever the mix */
 	lb_rng_seed(&deck->rng, ~seed, stream);
 	deck->read_pct = read_pct;
+	deck->phase = (uint8_t)(stream % CARDS * 62 % CARDS); /* lanes round up in turn */
 	deck->at = CARDS;
 }
 
 /*
- * A deck is ten hands of ten, each with its share of the reads as near as whole cards come, and
+ * A deck is twenty hands of five, each with its share of the reads as near as whole cards come, and
  * shuffled (Fisher and Yates): so many lanes that each deal but a part of theirs keep it together.
  */
 static void shuffle(struct lb_deck *deck)
 {
-	uint32_t phase = (uint32_t)lb_rng_below(&deck->rng, CARDS), dealt = 0;
+	uint32_t dealt = 0;
 
 	for (uint32_t hand = 0; hand < CARDS; hand += HAND) {
-		uint32_t reads = ((hand + HAND) * deck->read_pct + phase) / CARDS - dealt;
+		uint32_t reads = ((hand + HAND) * deck->read_pct + deck->phase) / CARDS - dealt;
 		uint8_t *card = &deck->card[hand];
 
 		dealt += reads;

@@ -15,7 +15,7 @@
 /* The ops of a mixed stream, dealt from a shuffled deck: any 100 in a row have the asked share. */
 struct lb_deck {
 	struct lb_rng rng;
-	uint8_t read_pct, at;
+	uint8_t read_pct, phase, at;
 	uint8_t card[100]; /* enum lb_op */
 };
 

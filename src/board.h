@@ -120,6 +120,17 @@ int lb_window_close(struct lb_window *w, uint64_t (*now)(void *), void *clock);
 /* Something on the board has changed that the other side waits for: wakes whoever waits. */
 void lb_board_kick(const struct lb_board *b);
 
+/*
+ * The window's end, LB_NEVER also while someone decides it. For the parent, which must not wait for
+ * a process that may be killed in the middle of that.
+ */
+static inline uint64_t lb_window_end_now(const struct lb_window *w)
+{
+	uint64_t close = atomic_load_explicit(&w->close_ns, memory_order_acquire);
+
+	return close == LB_CLOSE_CLAIMED ? LB_NEVER : close;
+}
+
 /* The window's end as decided; waits the few instructions of a claim. */
 static inline uint64_t lb_window_end(struct lb_window *w)
 {

@@ -120,12 +120,12 @@ static void look_for_silence(struct lb_control *c, uint64_t now)
 
 static void draining(struct lb_control *c, uint64_t now)
 {
-	uint64_t close = lb_window_end(&c->board->window);
+	uint64_t close = lb_window_end_now(&c->board->window);
 
 	if (all_ended(c->board)) {
 		c->state = LB_CTL_OVER;
 	} else if (now >= min_u64(c->drain_until_ns, c->hurry_ns) &&
-		   (all_seen_close(c->board) || now >= close + ACK_NS)) {
+		   (all_seen_close(c->board) || (now >= close && now - close >= ACK_NS))) {
 		c->timed_out = true;
 		c->state = LB_CTL_OVER;
 	}
@@ -141,7 +141,7 @@ uint64_t lb_control_step(struct lb_control *c, uint64_t now)
 	if (any_failed(c->board))
 		lb_window_close(w, step_time, &now);
 
-	close = lb_window_end(w);
+	close = lb_window_end_now(w);
 	open = atomic_load(&w->open_ns);
 	if (c->state <= LB_CTL_MEASURING && now >= close) {
 		c->state = LB_CTL_DRAINING;
@@ -158,7 +158,7 @@ uint64_t lb_control_step(struct lb_control *c, uint64_t now)
 	case LB_CTL_STARTING:
 		return min_u64(atomic_load(&w->start_ns) + LB_START_LIMIT_NS, close);
 	case LB_CTL_MEASURING:
-		return c->time_ns ? close : min_u64(close, now + LOOK_NS);
+		return c->time_ns && close != LB_NEVER ? close : min_u64(close, now + LOOK_NS);
 	case LB_CTL_DRAINING:
 		return min_u64(now + LOOK_NS, min_u64(c->drain_until_ns, c->hurry_ns));
 	default:

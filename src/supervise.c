@@ -158,7 +158,7 @@ static int take_signal(struct supervisor *s)
 		s->outcome->signal = (int)info.ssi_signo;
 		return 1;
 	}
-	if (s->control.state <= LB_CTL_MEASURING && now < lb_window_end(&s->board->window) &&
+	if (s->control.state <= LB_CTL_MEASURING && now < lb_window_end_now(&s->board->window) &&
 		lb_window_close(&s->board->window, NULL, NULL)) {
 		s->outcome->signal = (int)info.ssi_signo;
 		lb_board_kick(s->board);

@@ -5,6 +5,7 @@
 #include <libgen.h>
 #include <linux/limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -319,6 +320,22 @@ static int close_direct(struct lb_output *out)
 	return failed ? errno : 0;
 }
 
+/* In one go: a signal that ends the process must leave no half of it. Returns 0 or an errno. */
+static int put_in_place(struct lb_output *out)
+{
+	sigset_t all, before;
+	int errnum = 0;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	if (!out->is_in_place)
+		errnum = replace(out);
+	if (out->is_in_place || (errnum && out->old_fd >= 0))
+		errnum = write_in_place(out);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return errnum;
+}
+
 int lb_output_commit(struct lb_output *out, struct lb_err *err)
 {
 	int failed = fflush(out->file) | ferror(out->file), errnum;
@@ -327,10 +344,8 @@ int lb_output_commit(struct lb_output *out, struct lb_err *err)
 		errnum = out->errnum ? out->errnum : EIO;
 	else if (!out->path)
 		errnum = close_direct(out);
-	else if (out->is_in_place)
-		errnum = write_in_place(out);
-	else if ((errnum = replace(out)) && out->old_fd >= 0)
-		errnum = write_in_place(out);
+	else
+		errnum = put_in_place(out);
 	return errnum ? fail(err, errnum, out->name) : 0;
 }
 

@@ -109,7 +109,9 @@ static void print_ending(struct text *x)
 		fprintf(x->out, "%s;", lb_printable(printable, sizeof(printable), r->error));
 	else
 		fprintf(x->out, "ended");
-	if (!r->window_ns.has)
+	if (!r->window_ns.has && r->plan->is_virtual)
+		fprintf(x->out, " before its end, without which a virtual clock measures nothing");
+	else if (!r->window_ns.has)
 		fprintf(x->out, " before the measured time began: nothing was measured");
 	else
 		fprintf(x->out, " after %.1f s", (double)r->window_ns.v / 1e9);

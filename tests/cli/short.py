@@ -3,6 +3,7 @@
 
 import pathlib
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 from lbtest import *  # noqa: E402,F403
@@ -28,6 +29,21 @@ def _():
             share = doc["cpu"]["busiest_worker_share"]
             ok(share is not None and 0 <= share < 1.2, f"{engine}: busiest_worker_share {share}")
             ok(0 < doc["cpu"]["cpus_used"], "cpus_used")
+
+
+@test("a run on a virtual clock that is stopped has no figures, and says why")
+def _():
+    args = ("--engine", "null", "--null-latency", "1us", "--time", "1h", "--scratch", "1x1M")
+    for as_json in ((), ("--json", "-")):
+        r = start(*args, *as_json)
+        time.sleep(0.5)
+        r.signal(2)
+        r = r.wait().expect(130)
+        if as_json:
+            total = r.json["total"]
+            eq((r.json["window_s"], total["xfers"], total["errors"], total["outstanding"], r.json["findings"]), (None, 0, 0, 0, []), "figures")
+        else:
+            has(r.out, "^INCOMPLETE: stopped by SIGINT before its end, without which a virtual clock measures nothing$", "the report")
 
 
 main()

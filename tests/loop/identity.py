@@ -91,7 +91,7 @@ def _():
             eq(rows[str(dev)]["size_bytes"], dev.size_bytes, f"size of {dev}")
         eq((rows[str(ro)]["logical_block_bytes"], rows[str(ro)]["read_only"], rows[str(lun)]["read_only"]), (4096, True, False),
            "4Kn and read-only")
-        has(lunbench("list").expect(0).out, f"^{ro} .* 4096 +read-only$", "stdout")
+        has(lunbench("list").expect(0).out, f"^{ro} .* 4096 +refused +read-only$", "stdout")
         gone = str(disk)
     ok(gone not in listed(), "a zram that is gone is listed")
 

@@ -59,9 +59,10 @@ def _():
         sh("mkfs.ext4", "-q", "-F", used.path)
         with mounted(used.path, d), open(held, "rb"):
             found, _ = rows(used, held, ro)
+            me = pathlib.Path("/proc/self/comm").read_text().strip()
             has(found[used.path][1], f"^ext4 file system, UUID .*, mounted on {d}$", "why")
             eq((found[used.path][0], found[used.path][2]), (True, False), "mounted")
-            eq(found[held.path], (True, f"open in process {os.getpid()} (python3)", False), "open")
+            eq(found[held.path], (True, f"open in process {os.getpid()} ({me})", False), "open")
             eq(found[ro.path], (True, "read-only", False), "read-only")
         has(lunbench("list", used.path).expect(0).out, r"^    write refused: ext4 .*; if all of it may be lost: --overwrite", "stdout")
         eq(row(held), (False, None, None), "no longer open")

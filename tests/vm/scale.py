@@ -16,11 +16,11 @@ def secs(what):
     return float(guest.fact(f"{what}_ended")) - float(guest.fact(f"{what}_began"))
 
 
-@test("2000 LUNs are listed within 3 s")
+@test("2000 LUNs are listed, and looked at for what a write would do, within the 30 s that this takes at most")
 def _():
-    eq((guest.fact("list_status"), guest.fact("list_lines")), ("0", "2001"), "status and lines")
+    eq((guest.fact("list_status"), guest.fact("list_luns")), ("0", "2000"), "status and LUNs")
     note(f"list: {secs('list'):.2f} s")
-    between(secs("list"), 0, 3, "seconds to list")
+    between(secs("list"), 0, 33, "seconds to list")
 
 
 @test("a run on 2000 LUNs does its first I/O within 4 s")

@@ -18,7 +18,8 @@ fact list_began "$(now)"
 ./lunbench list >/tmp/list
 fact list_status $?
 fact list_ended "$(now)"
-fact list_lines "$(wc -l </tmp/list)"
+fact list_luns "$(grep -c '^/dev/nullb' /tmp/list)"
+echo "# $(cut -c1-90 /tmp/list | sed -n '1,4p;$p' | tr '\n' '|')"
 fact run_epoch "$(date +%s)"
 fact run_began "$(now)"
 ./lunbench --size 4k --qd 1 --time 0.3s --json - /dev/nullb* >/tmp/run.json 2>/tmp/run.err

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""mesontap.py BUILD: runs the unit tests of a meson build and writes the TAP of all of them as one.
+"""mesontap.py BUILD SUITE...: runs these suites of tests of a meson build and writes the TAP of all of them as one.
 
 Meson's own output has one line for each program; the tests within it are in its log. A program that
 died, or that did not keep its plan, is one more test that failed.
@@ -14,7 +14,7 @@ import sys
 build = pathlib.Path(sys.argv[1])
 log = build / "meson-logs/testlog.json"
 log.unlink(missing_ok=True)
-done = subprocess.run(["meson", "test", "-C", build, "--suite", "unit"], capture_output=True, text=True)
+done = subprocess.run(["meson", "test", "-C", build, *(f"--suite={s}" for s in sys.argv[2:])], capture_output=True, text=True)
 if not log.exists():
     print("not ok 1 - meson test")
     print("#", (done.stdout + done.stderr).strip().replace("\n", "\n# "))

@@ -81,7 +81,7 @@ echo running >/sys/block/sda/device/state
 all_paths reinstate_path
 
 # both go, for good; one run is stopped by hand
-for engine in $engines; do begin "down.$engine" --engine "$engine" --time 5 --drain 2; done
+for engine in $engines; do begin "down.$engine" --engine "$engine" --time 8 --drain 2; done
 begin stopped --time 100
 under_way down.io_uring down.libaio down.sync stopped
 all_paths fail_path

@@ -136,7 +136,7 @@ def _():
 
 @test("the list does not wait for a suspended map or a dead disk")
 def _():
-    has(guest.result("suspended").expect(0).out, r"^/dev/mapper/mpathc .* mpathc is SUSPENDED; mpathc1, unused$", "table")
+    has(guest.result("suspended").expect(0).out, r"^/dev/mapper/mpathc .* refused +mpathc is SUSPENDED; mpathc1, unused$", "table")
     between(int(guest.fact("ended")) - int(guest.fact("began")), 0, 5, "seconds with a suspended map")
     has(guest.result("dead").expect(0).out, "^/dev/mapper/plain ", "table")
     between(int(guest.fact("dead_ended")) - int(guest.fact("dead_began")), 0, 12, "seconds with a dead disk, which is given 5 s to answer")

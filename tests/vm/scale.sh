@@ -1,7 +1,7 @@
 #!/bin/sh
 # 2000 LUNs: how long the list takes, and a run until its first I/O.
 # On virtual time, a nanosecond an instruction: what else this machine does is not in it.
-# vm: -m 1536 -i
+# vm: -m 1536 -i -t 900
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh
 

@@ -6,18 +6,6 @@
 
 #include "clock.h"
 
-static struct lb_fig_f64 ratio(double a, double b)
-{
-	if (b <= 0)
-		return (struct lb_fig_f64){0};
-	return (struct lb_fig_f64){.has = true, .v = a / b};
-}
-
-static struct lb_fig_u64 figure(uint64_t v)
-{
-	return (struct lb_fig_u64){.has = true, .v = v};
-}
-
 static double seconds(uint64_t ns)
 {
 	return (double)ns / (double)LB_NSEC_PER_SEC;
@@ -29,9 +17,9 @@ static void latency_make(
 	uint64_t max = t->xfers ? t->max_ns : 0;
 
 	if (t->xfers) {
-		lat->min_ns = figure(t->min_ns);
+		lat->min_ns = lb_figure(t->min_ns);
 		lat->mean_ns =
-			figure(t->sum_ns / t->xfers + (t->sum_ns % t->xfers * 2 >= t->xfers));
+			lb_figure(t->sum_ns / t->xfers + (t->sum_ns % t->xfers * 2 >= t->xfers));
 		for (int i = 0; i < LB_PCTS; i++) {
 			int r = lb_hist_percentile(
 				&t->hist, lb_pct_ppm[i], t->min_ns, t->max_ns, &lat->pct_ns[i].v);
@@ -50,7 +38,7 @@ static void latency_make(
 	if (max < f->outstanding_max_age_ns)
 		max = f->outstanding_max_age_ns;
 	if (t->xfers || f->late || f->outstanding)
-		lat->max_ns = figure(max);
+		lat->max_ns = lb_figure(max);
 }
 
 /* F holds what was issued and is outstanding already; T all the rest. */
@@ -60,8 +48,8 @@ static void figures_make(struct lb_figures *f, const struct lb_tally *t, const s
 
 	f->xfers = t->xfers;
 	f->bytes = t->bytes;
-	f->xfer_per_s = ratio((double)t->xfers, window_s);
-	f->bytes_per_s = ratio((double)t->bytes, window_s);
+	f->xfer_per_s = lb_ratio((double)t->xfers, window_s);
+	f->bytes_per_s = lb_ratio((double)t->bytes, window_s);
 	f->errors = t->errors + t->errors_other;
 	f->errors_outside = t->errors_other;
 	if (f->errors) {
@@ -77,7 +65,7 @@ static void figures_make(struct lb_figures *f, const struct lb_tally *t, const s
 	f->late = t->late;
 	f->late_max_ns = t->late_max_ns;
 	f->samples = t->samples;
-	f->zero_fraction = ratio((double)t->zero_samples, (double)t->samples);
+	f->zero_fraction = lb_ratio((double)t->zero_samples, (double)t->samples);
 	f->hist = t->hist;
 	if (window_s > 0)
 		latency_make(&f->lat, f, t);
@@ -162,8 +150,9 @@ static void lane_add(struct lb_lun_result *lun, struct sums *sums, const struct 
 	if (lun->io_bytes < stream->size_bytes)
 		lun->io_bytes = stream->size_bytes;
 	if (stream->pat == LB_SEQ)
-		lun->seq_passes = ratio(lun->seq_passes.v * (double)lane->n_blocks + (double)issued,
-			(double)lane->n_blocks);
+		lun->seq_passes =
+			lb_ratio(lun->seq_passes.v * (double)lane->n_blocks + (double)issued,
+				(double)lane->n_blocks);
 }
 
 static bool lane_is_late(const struct lb_board *b, uint32_t index)

@@ -4,6 +4,17 @@
 
 #include "result.h"
 
+/* A / B, or null where B is nothing. */
+static inline struct lb_fig_f64 lb_ratio(double a, double b)
+{
+	return b > 0 ? (struct lb_fig_f64){.has = true, .v = a / b} : (struct lb_fig_f64){0};
+}
+
+static inline struct lb_fig_u64 lb_figure(uint64_t v)
+{
+	return (struct lb_fig_u64){.has = true, .v = v};
+}
+
 /* What they are worked out against. */
 struct lb_span {
 	uint64_t open_ns, close_ns; /* equal: the window never opened */

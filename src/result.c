@@ -15,18 +15,6 @@
 const uint32_t lb_pct_ppm[LB_PCTS] = {500000, 900000, 990000, 999000, 999900};
 const char *const lb_pct_names[LB_PCTS] = {"p50", "p90", "p99", "p99.9", "p99.99"};
 
-static struct lb_fig_f64 ratio(double a, double b)
-{
-	if (b <= 0)
-		return (struct lb_fig_f64){0};
-	return (struct lb_fig_f64){.has = true, .v = a / b};
-}
-
-static struct lb_fig_u64 figure(uint64_t v)
-{
-	return (struct lb_fig_u64){.has = true, .v = v};
-}
-
 static struct lb_span span_of(
 	const struct lb_board *b, const struct lb_plan *plan, const struct lb_outcome *o)
 {
@@ -65,13 +53,13 @@ static void workers_cpu_make(struct lb_result *r, const struct lb_board *b, bool
 		submit_calls += w->engine.submit_calls;
 		submit_ios += w->engine.submit_ios;
 		if (has && w->cpu_open_ns && close_ns >= w->cpu_open_ns && at_ns > b->usage_open_ns)
-			busy = ratio((double)(close_ns - w->cpu_open_ns),
+			busy = lb_ratio((double)(close_ns - w->cpu_open_ns),
 				(double)(at_ns - b->usage_open_ns));
 		if (busy.has && (!r->busiest_worker.has || busy.v > r->busiest_worker.v))
 			r->busiest_worker = busy;
 	}
-	r->submit_mean_ns = ratio((double)submit_ns, (double)submit_calls);
-	r->submit_io_ns = ratio((double)submit_ns, (double)submit_ios);
+	r->submit_mean_ns = lb_ratio((double)submit_ns, (double)submit_calls);
+	r->submit_io_ns = lb_ratio((double)submit_ns, (double)submit_ios);
 }
 
 static void cpu_make(struct lb_result *r, const struct lb_board *b)
@@ -89,12 +77,12 @@ static void cpu_make(struct lb_result *r, const struct lb_board *b)
 		return;
 	user_us = timeval_us(&b->usage_open.ru_utime, &b->usage_close.ru_utime);
 	sys_us = timeval_us(&b->usage_open.ru_stime, &b->usage_close.ru_stime);
-	r->cpu_user_us_per_xfer = ratio(user_us * share, (double)r->total.xfers);
-	r->cpu_sys_us_per_xfer = ratio(sys_us * share, (double)r->total.xfers);
-	r->process_cpus = ratio((user_us + sys_us) * 1e3, span_ns);
+	r->cpu_user_us_per_xfer = lb_ratio(user_us * share, (double)r->total.xfers);
+	r->cpu_sys_us_per_xfer = lb_ratio(sys_us * share, (double)r->total.xfers);
+	r->process_cpus = lb_ratio((user_us + sys_us) * 1e3, span_ns);
 	if (span_ns >= TICKS_SPAN_NS && from->all && to->all > from->all && to->busy >= from->busy)
 		r->host_busy =
-			ratio((double)(to->busy - from->busy), (double)(to->all - from->all));
+			lb_ratio((double)(to->busy - from->busy), (double)(to->all - from->all));
 }
 
 static void death_words(char *buf, size_t n, int status)
@@ -226,7 +214,7 @@ static int measured_make(struct lb_result *r, const struct lb_board *b, const st
 	if (s.open_ns < s.close_ns) {
 		uint64_t start_ns = atomic_load(&b->window.start_ns);
 
-		r->window_ns = figure(s.close_ns - s.open_ns);
+		r->window_ns = lb_figure(s.close_ns - s.open_ns);
 		r->warmup_ns = start_ns < s.open_ns ? s.open_ns - start_ns : 0;
 		if (!r->plan->is_virtual)
 			r->start_realtime_ns = s.open_ns + o->realtime_minus_monotonic_ns;

@@ -272,6 +272,13 @@ static bool has_gone(int errnum)
 	return errnum == ENOENT || errnum == ESRCH;
 }
 
+/* A process that ends meanwhile: its links then say EACCES, and only its directory that it is gone.
+ */
+static bool has_ended(int pid_dir, int errnum)
+{
+	return has_gone(errnum) || (faccessat(pid_dir, "stat", F_OK, 0) && has_gone(errno));
+}
+
 /* For writing? As fdinfo tells; when it does not, yes. */
 static bool can_write(int pid_dir, const char *fd_name)
 {
@@ -317,7 +324,7 @@ static void add_descriptors(struct lb_scan *s, int pid_dir, pid_t pid)
 	struct dirent *de;
 
 	if (!d) {
-		if (!has_gone(errnum) && !is_hidden_init(pid, errnum))
+		if (!has_ended(pid_dir, errnum) && !is_hidden_init(pid, errnum))
 			undecided(s,
 				"what process %d has open cannot be seen (%s): only root can tell",
 				(int)pid, strerror(errnum));
@@ -329,7 +336,7 @@ static void add_descriptors(struct lb_scan *s, int pid_dir, pid_t pid)
 		if (de->d_name[0] == '.')
 			continue;
 		if (!identify(fd, de->d_name, &u.id, &errnum)) {
-			if (errnum && !has_gone(errnum) && !is_hidden_init(pid, errnum))
+			if (errnum && !has_ended(pid_dir, errnum) && !is_hidden_init(pid, errnum))
 				undecided(s, "descriptor %.16s of process %d cannot be seen: %s",
 					de->d_name, (int)pid, strerror(errnum));
 			continue;
@@ -341,9 +348,10 @@ static void add_descriptors(struct lb_scan *s, int pid_dir, pid_t pid)
 			read_command(pid_dir, u.name, sizeof(u.name));
 		add(s, &u);
 	}
-	if (errno && !has_gone(errno))
+	errnum = errno;
+	if (errnum && !has_ended(pid_dir, errnum))
 		undecided(s, "what process %d has open cannot be read: %s", (int)pid,
-			strerror(errno));
+			strerror(errnum));
 	closedir(d);
 }
 

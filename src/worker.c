@@ -32,12 +32,12 @@ static bool is_all_zero(const void *buf, size_t len)
 }
 
 /*
- * Every read at first, then fewer and fewer: some 16 for each e-fold of transfers, over the whole
+ * Every read at first, then fewer and fewer: some 8 for each e-fold of transfers, over the whole
  * run. Data that is not zero is told by its first bytes.
  */
 static void sample_data(struct lb_lane *lane, struct lb_cell *cell, const struct lb_io *io)
 {
-	lane->sample_at = cell->xfers + 1 + cell->xfers / 16;
+	lane->sample_at = cell->xfers + 1 + cell->xfers / 8;
 	cell->samples++;
 	cell->zero_samples += is_all_zero(io->buf, io->len);
 }

@@ -192,7 +192,7 @@ def _():
     with loop_of("8M", "random") as lun:
         sh("fallocate", "--punch-hole", "--offset", "4M", "--length", "4M", lun.backing)
         doc = result(0, "--size", "4k", "--time", "1s", lun)
-        between(doc["luns"][0]["zero_fraction"], 0.35, 0.65, "zero_fraction")
+        between(doc["luns"][0]["zero_fraction"], 0.3, 0.7, "zero_fraction")
         eq(findings(doc, "zeros", lun), [], "findings of zeros")
 
 

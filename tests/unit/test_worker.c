@@ -337,7 +337,7 @@ static void samples_tell_zeros_from_data(void **state)
 	uint32_t n = 0, size = 4096;
 
 	(void)state;
-	for (uint32_t at = 1; at <= 5000; at += 1 + at / 16)
+	for (uint32_t at = 1; at <= 5000; at += 1 + at / 8)
 		n++;
 	rig_make(&g, "--engine null --size 4k --null-latency 1ms --qd 4 --count 5000 a b c", -1);
 	memset(g.bufs, 0, 12 * size);

@@ -46,8 +46,7 @@ struct lb_worker_state {
 					for `late` */
 	_Atomic uint32_t has_ended;  /* nothing of it is in flight */
 	_Atomic int32_t fatal;       /* -errno: its engine failed */
-	_Atomic int32_t tid;
-	uint64_t submit_since_ns; /* see lb_engine_cfg */
+	uint64_t submit_since_ns;    /* see lb_engine_cfg */
 	/* thread CPU time at the window's edges, 0 unknown; and when it was read at the second */
 	uint64_t cpu_open_ns;
 	_Atomic uint64_t cpu_close_ns, cpu_close_at_ns;

@@ -138,7 +138,6 @@ int lb_worker_set_up(struct lb_worker *w, const struct lb_config *cfg, struct lb
 	 */
 	if (w->ops->caps & LB_CAP_DEPTH_ONE)
 		unshare(CLONE_FILES);
-	atomic_store(&w->state->tid, gettid());
 	if (make_lanes(w))
 		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
 	ret = make_buffers(w, w->board->plan->slot_bytes, err);

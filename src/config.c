@@ -154,6 +154,7 @@ int lb_config_parse(struct lb_config *cfg, int argc, char **argv, struct lb_err 
 	cfg->null_opts = calloc(1, sizeof(*cfg->null_opts));
 	cfg->targets = calloc((size_t)argc + 1, sizeof(*cfg->targets));
 	if (!cfg->targets || make_set(cfg, lb_options, lb_options_count, cfg) ||
+		make_set(cfg, lb_host_options, lb_host_options_count, cfg) ||
 		make_set(cfg, lb_null_opt_rows, lb_null_opt_count, cfg->null_opts))
 		return no_memory(err);
 	rc = lb_opt_parse(cfg->sets, cfg->n_sets, argc, argv, cfg->targets, &cfg->n_targets, err);
@@ -204,7 +205,7 @@ static int check_cpus(const struct lb_config *cfg, struct lb_err *err)
 /* The null engine's options have no effect on another one: then something else was meant. */
 static int check_null_options(const struct lb_config *cfg, struct lb_err *err)
 {
-	const struct lb_opt_set *set = &cfg->sets[1];
+	const struct lb_opt_set *set = &cfg->sets[cfg->n_sets - 1];
 	const char *engine = NULL;
 
 	lb_opt_find(cfg->sets, cfg->n_sets, "engine", &engine);
@@ -257,9 +258,10 @@ static int check_list(const struct lb_config *cfg, struct lb_err *err)
 
 static bool is_given(const struct lb_config *cfg, const char *name)
 {
-	for (size_t i = 0; i < cfg->sets[0].n; i++)
-		if (!strcmp(cfg->sets[0].rows[i].name, name))
-			return cfg->sets[0].source[i] != LB_SRC_DEFAULT;
+	for (size_t s = 0; s < cfg->n_sets; s++)
+		for (size_t i = 0; i < cfg->sets[s].n; i++)
+			if (!strcmp(cfg->sets[s].rows[i].name, name))
+				return cfg->sets[s].source[i] != LB_SRC_DEFAULT;
 	return false;
 }
 

@@ -73,7 +73,7 @@ struct lb_config {
 	int progress;
 	bool help, version;
 
-	struct lb_opt_set sets[2]; /* ours, and the null engine's */
+	struct lb_opt_set sets[3]; /* ours, in two parts, and the null engine's */
 	size_t n_sets;
 	struct lb_null_opts *null_opts;
 };
@@ -90,9 +90,9 @@ static inline bool lb_config_writes(const struct lb_config *cfg)
 	return cfg->op != LB_OP_READ || cfg->fill;
 }
 
-/* The table of options, over struct lb_config. */
-extern const struct lb_opt lb_options[];
-extern const size_t lb_options_count;
+/* The table of options, over struct lb_config, in two parts: what is run; how and on what. */
+extern const struct lb_opt lb_options[], lb_host_options[];
+extern const size_t lb_options_count, lb_host_options_count;
 
 /*
  * argv -> config: the command, if argv[1] is one, defaults, options, operands, and the lines of

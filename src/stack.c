@@ -3,15 +3,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dm-ioctl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "dmstat.h"
 #include "sysfs.h"
 
 #define DEPTH_MAX   16   /* of maps on maps */
@@ -312,23 +311,14 @@ static void walk_slaves(struct walk *w, int dir, unsigned int depth)
 /* The type of the first target of map DEV, which only root may ask for. */
 static void ask_type(struct lb_stack *s, dev_t dev, char *type, size_t n)
 {
-	union {
-		struct dm_ioctl head;
-		char bytes[16384];
-	} io = {.head = {.version = {4, 0, 0},
-			.data_size = sizeof(io),
-			.data_start = sizeof(struct dm_ioctl),
-			.flags = DM_STATUS_TABLE_FLAG | DM_NOFLUSH_FLAG,
-			.dev = dev}};
-	const struct dm_target_spec *spec = (void *)(io.bytes + sizeof(io.head));
+	char target[32];
 
 	if (!s->has_tried_control)
-		s->control = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
+		s->control = lb_dmstat_open();
 	s->has_tried_control = true;
-	if (s->control < 0 || ioctl(s->control, DM_TABLE_STATUS, &io) || !io.head.target_count)
-		return;
-	snprintf(type, n, "%.*s", (int)n - 1,
-		strcmp(spec->target_type, "multipath") ? spec->target_type : "mpath");
+	if (!lb_dmstat_type(s->control, dev, target, sizeof(target)) && target[0])
+		snprintf(type, n, "%.*s", (int)n - 1,
+			strcmp(target, "multipath") ? target : "mpath");
 }
 
 /* ---- above ---- */

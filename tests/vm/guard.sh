@@ -5,16 +5,10 @@
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh
 
-modprobe -a sd_mod dm-multipath dm-service-time dm-thin-pool ext4 raid1 nvmet target_core_mod target_core_file ||
-	die "modules are missing"
+modprobe -a dm-thin-pool ext4 raid1 nvmet target_core_mod target_core_file || die "modules are missing"
 modprobe brd rd_nr=6 rd_size=8192 || die "no ram disks"
-modprobe scsi_debug dev_size_mb=16 add_host=2 vpd_use_hostno=0 num_parts=1 inq_vendor=3PARdata inq_product=VV || die "no scsi_debug"
-tries=0
-until [ -b /dev/sda1 ] && [ -b /dev/sdb1 ]; do
-	tries=$((tries + 1))
-	[ $tries -lt 100 ] || die "the two paths do not show up"
-	usleep 50000
-done
+two_hosts dev_size_mb=16 num_parts=1
+await "the two paths do not show up" are_disks sda1 sdb1
 
 # look NAME DEVICE [OPTION...]: what is said of the device, by looking and by opening; neither may change a byte of it
 look() {
@@ -41,8 +35,7 @@ dd if=/tmp/table of=/dev/sdb bs=512 count=1 conv=fsync 2>/dev/null
 
 # ---- multipath
 start=$(cat /sys/class/block/sda1/start) size=$(cat /sys/class/block/sda1/size)
-dmsetup create mpatha -u mpath-360002ac0000000000000000000000001 --table "0 $(blockdev --getsz /dev/sda) multipath 0 0 \
-1 1 service-time 0 2 2 $(dev_of sda) 1 1 $(dev_of sdb) 1 1" || die "no map"
+multipath_map mpatha mpath-360002ac0000000000000000000000001 0 sda sdb
 dmsetup create mpatha1 -u part1-mpath-360002ac0000000000000000000000001 --table "0 $size linear /dev/mapper/mpatha $start" ||
 	die "no map on the map"
 mount_ro /dev/mapper/mpatha1

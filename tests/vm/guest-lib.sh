@@ -49,6 +49,22 @@ ok() {
 	fi
 }
 
+await() { # await WHAT CMD...: until CMD succeeds, at most 30 s; WHAT is what does not come to be
+	await_what=$1 await_tries=0
+	shift
+	until "$@" 2>/dev/null; do
+		await_tries=$((await_tries + 1))
+		[ $await_tries -lt 600 ] || die "$await_what"
+		usleep 50000
+	done
+}
+
+are_disks() { # are_disks DISK...: whether /dev has them all
+	for are_disk; do
+		[ -b "/dev/$are_disk" ] || return 1
+	done
+}
+
 dev_of() { # dev_of DISK: its major:minor
 	cat "/sys/class/block/$1/dev"
 }
@@ -84,4 +100,19 @@ null_disk() { # null_disk NAME KEY=VALUE...: a null_blk disk /dev/NAME
 		echo "${null_set#*=}" >"$null_dir/${null_set%%=*}" || die "null_blk: $null_set"
 	done
 	echo 1 >"$null_dir/power" || die "null_blk: no power for $null_dir"
+}
+
+two_hosts() { # two_hosts PARAMETER...: scsi_debug with two hosts that show the same LUNs
+	modprobe -a sd_mod dm-multipath dm-service-time || die "no multipath"
+	modprobe scsi_debug add_host=2 vpd_use_hostno=0 inq_vendor=3PARdata inq_product=VV inq_rev=3310 "$@" || die "no scsi_debug"
+}
+
+multipath_map() { # multipath_map NAME UUID FEATURES PATH...: a map of these disks; UUID may be ''
+	map_name=$1 map_uuid=$2 map_table="0 $(blockdev --getsz "/dev/$4") multipath $3 0 1 1 service-time 0 $(($# - 3)) 2"
+	shift 3
+	for map_path; do
+		map_table="$map_table $(dev_of "$map_path") 1 1"
+	done
+	# shellcheck disable=SC2086 # without a UUID no option
+	dmsetup create "$map_name" ${map_uuid:+-u $map_uuid} --table "$map_table" || die "no map $map_name"
 }

@@ -24,19 +24,13 @@ C
 unset DM_DISABLE_UDEV # udevd makes the nodes, and its rules call dmsetup by this name
 [ -e /sbin/dmsetup ] || ln -s "$(command -v dmsetup)" /sbin/dmsetup
 /lib/systemd/systemd-udevd --daemon 2>/dev/null || die "no udevd"
-modprobe -a sd_mod sg dm-multipath dm-service-time dm-thin-pool ext4 || die "no modules"
+modprobe -a sg dm-thin-pool ext4 || die "no modules"
 # two hosts that show the same three LUNs, with a partition each
-modprobe scsi_debug dev_size_mb=64 add_host=2 num_tgts=1 max_luns=3 vpd_use_hostno=0 num_parts=1 \
-	inq_vendor=3PARdata inq_product=VV inq_rev=3310 || die "no scsi_debug"
+two_hosts dev_size_mb=64 max_luns=3 num_parts=1
 udevadm trigger
 udevadm settle -t 30
 multipathd || die "no multipathd"
-tries=0
-until [ -b /dev/mapper/mpathc ]; do
-	tries=$((tries + 1))
-	[ $tries -lt 150 ] || die "no mpathc: $(ls /dev/mapper)"
-	usleep 200000
-done
+await "multipathd makes no mpathc" are_disks mapper/mpathc
 udevadm settle -t 30
 for m in mpatha mpathb mpathc; do
 	kpartx -a /dev/mapper/$m || die "no kpartx"

@@ -6,12 +6,7 @@
 . ./guest-lib.sh
 
 modprobe null_blk nr_devices=2000 queue_mode=2 submit_queues=1 hw_queue_depth=8 gb=1 || die "no null_blk"
-tries=0
-until [ -b /dev/nullb1999 ]; do
-	tries=$((tries + 1))
-	[ $tries -lt 300 ] || die "2000 LUNs do not show up"
-	usleep 100000
-done
+await "2000 LUNs do not show up" are_disks nullb1999
 now() { cut -d' ' -f1 /proc/uptime; }
 
 fact list_began "$(now)"

@@ -4,19 +4,11 @@
 # shellcheck source=tests/vm/guest-lib.sh
 . ./guest-lib.sh
 
-modprobe -a sd_mod dm-multipath dm-service-time || die "no multipath"
 # two hosts that show the same LUN, with a partition
-modprobe scsi_debug dev_size_mb=64 add_host=2 vpd_use_hostno=0 num_parts=1 inq_vendor=3PARdata inq_product=VV inq_rev=3310 ||
-	die "no scsi_debug"
-tries=0
-until [ -b /dev/sda1 ] && [ -b /dev/sdb ]; do
-	tries=$((tries + 1))
-	[ $tries -lt 100 ] || die "the two paths do not show up"
-	usleep 50000
-done
+two_hosts dev_size_mb=64 num_parts=1
+await "the two paths do not show up" are_disks sda1 sdb
 null_disk nulla size=64 blocksize=4096 memory_backed=0
-dmsetup create mpatha -u mpath-3600 --table "0 $(blockdev --getsz /dev/sda) multipath 1 queue_if_no_path 0 \
-1 1 service-time 0 2 2 $(dev_of sda) 1 1 $(dev_of sdb) 1 1" || die "no map"
+multipath_map mpatha mpath-3600 '1 queue_if_no_path' sda sdb
 dmsetup create mpatha1 -u part1-mpath-3600 --table "0 2048 linear /dev/mapper/mpatha 2048" || die "no map on the map"
 dmsetup create lun2 --table "0 $(blockdev --getsz /dev/nulla) linear /dev/nulla 0" || die "no second map"
 mknod /dev/ghost b 8 240

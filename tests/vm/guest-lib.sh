@@ -69,6 +69,10 @@ dev_of() { # dev_of DISK: its major:minor
 	cat "/sys/class/block/$1/dev"
 }
 
+wwid_of() { # wwid_of DISK: of SCSI, as multipath writes it
+	sed 's/^naa\./3/' "/sys/class/block/$1/device/wwid"
+}
+
 reads_of() { # reads_of DISK: reads by the kernel's count: those completed, and those merged into one of these
 	read -r reads_done reads_merged _ <"/sys/class/block/$1/stat"
 	echo $((reads_done + reads_merged))
@@ -115,4 +119,49 @@ multipath_map() { # multipath_map NAME UUID FEATURES PATH...: a map of these dis
 	done
 	# shellcheck disable=SC2086 # without a UUID no option
 	dmsetup create "$map_name" ${map_uuid:+-u $map_uuid} --table "$map_table" || die "no map $map_name"
+}
+
+paths_of() { # paths_of LUN: the disks that show this LUN number of two_hosts
+	for paths_disk in /sys/block/sd*; do
+		case $(readlink "$paths_disk/device") in *:"$1") echo "${paths_disk##*/}" ;; esac
+	done
+}
+
+seconds() { # since the epoch, to the microsecond, as start_utc has it
+	adjtimex | awk '/tv_sec/ { sec = $2 } /tv_usec/ { printf "%d.%06d\n", sec, $2 }'
+}
+
+mark() { # mark NAME: the time, as a fact
+	fact "$1" "$(seconds)"
+}
+
+begin() { # begin NAME CMD...: in the background; collect NAME says later what came of it
+	begun=/tmp/$1
+	shift
+	(
+		seconds >"$begun.began"
+		# not into a pipe: what stays behind would hold that open
+		"$@" >"$begun.out" 2>"$begun.err" &
+		echo $! >"$begun.pid"
+		wait $!
+		echo $? >"$begun.status"
+		seconds >"$begun.ended"
+	) &
+}
+
+under_way() { # under_way NAME...: waits until all of these measure, by their live lines (--progress always)
+	for waited; do
+		await "$waited does not get under way" grep -q left "/tmp/$waited.err"
+	done
+}
+
+collect() { # collect NAME: as `run NAME` does, and the facts NAME.began and NAME.ended
+	fact "$1.began" "$(cat "/tmp/$1.began")"
+	fact "$1.ended" "$(cat "/tmp/$1.ended")"
+	# shellcheck disable=SC2016 # sh is to read them
+	run "$1" sh -c 'cat "/tmp/$0.out"; cat "/tmp/$0.err" >&2; exit "$(cat "/tmp/$0.status")"' "$1"
+}
+
+stuck() { # how many threads of lunbench are held in the kernel
+	grep -c '(lunbench) D ' /proc/[0-9]*/task/[0-9]*/stat 2>/dev/null | grep -vc ':0$'
 }

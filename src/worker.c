@@ -1,308 +1,7 @@
 #include "worker.h"
 
-#include <string.h>
-
-#include "clock.h"
 #include "control.h"
-
-#define BACKOFF_FIRST_NS  LB_NSEC_PER_MSEC
-#define BACKOFF_DOUBLINGS 10 /* then 1.024 s */
-
-static inline uint64_t now_ns(const struct lb_worker *w)
-{
-	return __builtin_expect(w->ops->now != NULL, 0) ? w->ops->now(w->engine) : lb_now_ns();
-}
-
-/* LEN is a multiple of 512. Each piece is looked at whole, which the compiler does 16 bytes at a
- * time. */
-static bool is_all_zero(const void *buf, size_t len)
-{
-	const uint64_t *p = buf;
-
-	for (size_t i = 0; i < len / 8; i += 64) {
-		uint64_t any = 0;
-
-#pragma GCC unroll 64
-		for (size_t k = 0; k < 64; k++)
-			any |= p[i + k];
-		if (any)
-			return false;
-	}
-	return true;
-}
-
-/*
- * Every read at first, then fewer and fewer: some 8 for each e-fold of transfers, over the whole
- * run. Data that is not zero is told by its first bytes.
- */
-static void sample_data(struct lb_lane *lane, struct lb_cell *cell, const struct lb_io *io)
-{
-	lane->sample_at = cell->xfers + 1 + cell->xfers / 8;
-	cell->samples++;
-	cell->zero_samples += is_all_zero(io->buf, io->len);
-}
-
-/*
- * A good transfer inside the window. Returns whether there is more to do: the `look_at` number of
- * transfers has been reached.
- */
-static inline __attribute__((always_inline)) bool count_io(
-	struct lb_io *io, struct lb_lane *lane, uint64_t t, const bool shares_hist)
-{
-	struct lb_cell *cell = lane->cell[io->op];
-	uint64_t lat = t - io->issue_ns;
-	uint64_t *bucket = &cell->hist->count[lb_hist_bucket(lat)];
-
-	if (shares_hist)
-		__atomic_fetch_add(bucket, 1, __ATOMIC_RELAXED);
-	else
-		++*bucket;
-	cell->bytes += io->len;
-	cell->sum_ns += lat;
-	if (__builtin_expect(lat < cell->min_ns, 0))
-		cell->min_ns = lat;
-	if (__builtin_expect(lat > cell->max_ns, 0))
-		cell->max_ns = lat;
-	cell->last_ns = t;
-	return __builtin_expect(++cell->xfers == cell->look_at, 0);
-}
-
-/* From 1 ms, doubling to a second while nothing of the lane succeeds. */
-static void back_off(struct lb_lane *lane, const struct lb_cell *cell, uint64_t t)
-{
-	uint64_t good = cell->xfers + cell->outside;
-
-	if (t < lane->backoff_until_ns)
-		return; /* of the same moment */
-	if (good != lane->good_at_error)
-		lane->n_backoffs = 0;
-	lane->good_at_error = good;
-	lane->backoff_until_ns = t + (BACKOFF_FIRST_NS << lane->n_backoffs);
-	if (lane->n_backoffs < BACKOFF_DOUBLINGS)
-		lane->n_backoffs++;
-}
-
-/* Failed or short: written down, and the lane backs off, so that errors do not come in storms. */
-static void count_error(struct lb_worker *w, struct lb_io *io, uint64_t t, bool in_window)
-{
-	struct lb_lane *lane = io->lane;
-	struct lb_cell *cell = lane->cell[io->op];
-
-	if (!cell->errors && !cell->errors_other) {
-		cell->first_error_offset = io->offset_bytes;
-		cell->first_error_res = io->res;
-		cell->first_error_ns = t;
-	}
-	if (in_window)
-		cell->errors++;
-	else
-		cell->errors_other++;
-	cell->last_ns = t;
-	back_off(lane, cell, t);
-	io->issue_ns = 0;
-	w->parked[w->n_parked++] = io;
-	w->is_special = true;
-	if (lane->backoff_until_ns < w->parked_ns)
-		w->parked_ns = w->wake_ns = lane->backoff_until_ns;
-}
-
-static inline bool is_good(const struct lb_io *io)
-{
-	return __builtin_expect((uint32_t)io->res == io->len, 1);
-}
-
-/*
- * The lane has come to a number of transfers at which something is to be done: look at its data,
- * or, when the next batch may bring it to --count, settle from then on which of a batch still
- * count.
- */
-static __attribute__((noinline)) void look_at_lane(
-	struct lb_worker *w, struct lb_lane *lane, const struct lb_io *io)
-{
-	struct lb_cell *cell = lane->cell[io->op];
-
-	if (cell->xfers == lane->near_full_at)
-		w->is_near_count = w->is_special = true;
-	cell->look_at = LB_NEVER;
-	if (io->op == LB_READ) {
-		if (cell->xfers == lane->sample_at)
-			sample_data(lane, cell, io);
-		cell->look_at = lane->sample_at;
-		if (lane->near_full_at > cell->xfers && lane->near_full_at < lane->sample_at)
-			cell->look_at = lane->near_full_at;
-	}
-}
-
-/*
- * The batch at hand lies inside the window. Aims each I/O anew; returns how many of the batch are
- * to be issued again, moved to its front.
- */
-static inline __attribute__((always_inline)) uint32_t take_counted(
-	struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t, const bool shares_hist)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct lb_io *io = batch[i];
-		struct lb_lane *lane = io->lane;
-
-		if (!is_good(io)) {
-			count_error(w, io, t, true);
-			continue;
-		}
-		if (count_io(io, lane, t, shares_hist))
-			look_at_lane(w, lane, io);
-		lb_lane_next(lane, io);
-		batch[kept++] = io;
-	}
-	return kept;
-}
-
-static uint64_t engine_now(void *w)
-{
-	return now_ns(w);
-}
-
-/* How many of the N good ones of a batch still count towards its LUN's --count. */
-static uint8_t settle(struct lb_worker *w, struct lb_lane *lane, uint8_t n)
-{
-	uint64_t before, left;
-
-	if (lane->shares_count)
-		before = atomic_fetch_add_explicit(&lane->lun->counted, n, memory_order_relaxed);
-	else
-		before = lane->cell[LB_READ]->xfers + lane->cell[LB_WRITE]->xfers;
-	left = before < w->count ? w->count - before : 0;
-	if (left && n >= left && lb_window_close(&w->board->window, engine_now, w))
-		lb_board_kick(w->board);
-	return n < left ? n : (uint8_t)left;
-}
-
-/*
- * The same where the batch may hold a LUN's N-th transfer: which of it still count is settled
- * first, for each LUN with one step on its counter. Who takes that to N closes the window.
- */
-static uint32_t take_until_count(struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		batch[i]->lane->n_batch += is_good(batch[i]);
-	for (uint32_t i = 0; i < n; i++) {
-		struct lb_lane *lane = batch[i]->lane;
-
-		if (lane->n_batch)
-			lane->allowed = settle(w, lane, lane->n_batch);
-		lane->n_batch = 0;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		struct lb_io *io = batch[i];
-		struct lb_lane *lane = io->lane;
-
-		if (!is_good(io)) {
-			count_error(w, io, t, true);
-			continue;
-		}
-		if (!lane->allowed) {
-			lane->cell[io->op]->outside++;
-		} else {
-			lane->allowed--;
-			if (count_io(io, lane, t, w->shares_hist))
-				look_at_lane(w, lane, io);
-		}
-		lb_lane_next(lane, io);
-		batch[kept++] = io;
-	}
-	return kept;
-}
-
-/* The window has not opened yet, or has closed: then nothing is issued again. */
-static uint32_t take_outside(
-	struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t, bool has_closed)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct lb_io *io = batch[i];
-		struct lb_cell *cell = io->lane->cell[io->op];
-		uint64_t lat = t - io->issue_ns;
-
-		if (!is_good(io)) {
-			count_error(w, io, t, false);
-			continue;
-		}
-		cell->last_ns = t;
-		if (!has_closed) {
-			cell->outside++;
-			lb_lane_next(io->lane, io);
-			batch[kept++] = io;
-			continue;
-		}
-		cell->late++;
-		if (lat > cell->late_max_ns)
-			cell->late_max_ns = lat;
-		io->issue_ns = 0;
-		w->n_left--;
-	}
-	return kept;
-}
-
-static void drop_parked(struct lb_worker *w)
-{
-	w->n_left -= w->n_parked;
-	w->n_parked = 0;
-	w->parked_ns = LB_NEVER;
-	w->wake_ns = w->control_ns;
-}
-
-/* Here and not from without: the thread may end before anyone looks, and its clock with it. */
-static void note_cpu(struct lb_worker_state *s)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	atomic_store_explicit(&s->cpu_close_ns,
-		(uint64_t)ts.tv_sec * LB_NSEC_PER_SEC + (uint64_t)ts.tv_nsec, memory_order_relaxed);
-	atomic_store_explicit(&s->cpu_close_at_ns, lb_now_ns(), memory_order_relaxed);
-}
-
-/* From here on nothing is issued, and nothing changes in the cells but what came late. */
-static void see_close(struct lb_worker *w)
-{
-	drop_parked(w);
-	w->is_special = true;
-	if (atomic_load_explicit(&w->state->has_closed, memory_order_relaxed))
-		return;
-	if (w->ops->stats)
-		w->ops->stats(w->engine, &w->state->engine);
-	note_cpu(w->state);
-	atomic_store_explicit(&w->state->has_closed, 1, memory_order_release);
-}
-
-/*
- * Records the batch reaped at T, whatever the moment; what is to be issued again is left at its
- * front and counted.
- */
-static __attribute__((noinline)) uint32_t take(
-	struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t)
-{
-	struct lb_window *window = &w->board->window;
-	uint64_t open = atomic_load_explicit(&window->open_ns, memory_order_relaxed);
-	uint64_t close = lb_window_end(window);
-
-	if (t >= close) {
-		n = take_outside(w, batch, n, t, true);
-		see_close(w);
-		return n;
-	}
-	if (t < open)
-		return take_outside(w, batch, n, t, false);
-	if (w->is_near_count)
-		return take_until_count(w, batch, n, t);
-	if (w->shares_hist)
-		return take_counted(w, batch, n, t, true);
-	return take_counted(w, batch, n, t, false);
-}
+#include "worker_take.h"
 
 /* Whether T lies in the window; while someone decides over its end, that reads as 0: then not. */
 static inline bool is_inside(const struct lb_window *window, uint64_t t)
@@ -349,7 +48,7 @@ static uint32_t take_parked(struct lb_worker *w, struct lb_io **batch, uint32_t 
 static __attribute__((noinline)) uint32_t run_timers(
 	struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t *wait_ns)
 {
-	uint64_t t = now_ns(w), close;
+	uint64_t t = lb_worker_now(w), close;
 
 	if (t >= w->control_ns) {
 		w->control_ns = lb_control_step(w->control, t);
@@ -358,7 +57,7 @@ static __attribute__((noinline)) uint32_t run_timers(
 	}
 	close = lb_window_end(&w->board->window);
 	if (t >= close)
-		see_close(w);
+		lb_take_close(w);
 	else if (t >= w->parked_ns)
 		n = take_parked(w, batch, n, t);
 	w->wake_ns = w->parked_ns < w->control_ns ? w->parked_ns : w->control_ns;
@@ -386,9 +85,9 @@ static int round_trip(
 		if (w->n_parked && max > LB_BATCH / 2)
 			max = LB_BATCH / 2;
 	}
-	stamp(batch, *n, now_ns(w));
+	stamp(batch, *n, lb_worker_now(w));
 	got = w->ops->exchange(w->engine, batch, *n, min, max, wait);
-	*n = got > 0 ? take(w, batch, (uint32_t)got, now_ns(w)) : 0;
+	*n = got > 0 ? lb_take(w, batch, (uint32_t)got, lb_worker_now(w)) : 0;
 	return got < 0 ? got : 0;
 }
 
@@ -413,9 +112,9 @@ static int run_plain(struct lb_worker *w, struct lb_io **batch, uint32_t *left)
 			break;
 		t = lb_now_ns();
 		if (__builtin_expect(is_inside(window, t), 1))
-			n = take_counted(w, batch, (uint32_t)got, t, false);
+			n = lb_take_counted(w, batch, (uint32_t)got, t, false);
 		else
-			n = take(w, batch, (uint32_t)got, t);
+			n = lb_take(w, batch, (uint32_t)got, t);
 	}
 	*left = n;
 	return got < 0 ? got : 0;
@@ -438,12 +137,12 @@ static int run_plain_one(struct lb_worker *w, struct lb_io **batch, uint32_t *le
 		t = lb_now_ns();
 		if (__builtin_expect(got <= 0, 0)) {
 			*left = 0;
-		} else if (__builtin_expect(is_inside(window, t) && is_good(io), 1)) {
-			if (count_io(io, lane, t, false))
-				look_at_lane(w, lane, io);
+		} else if (__builtin_expect(is_inside(window, t) && lb_is_good(io), 1)) {
+			if (lb_take_one(io, lane, t, false))
+				lb_take_look(w, lane, io);
 			lb_lane_next(lane, io);
 		} else {
-			*left = take(w, batch, 1, t);
+			*left = lb_take(w, batch, 1, t);
 		}
 	}
 	return got < 0 ? got : 0;
@@ -489,7 +188,7 @@ static int fill(struct lb_worker *w, struct lb_io **batch, uint32_t *n)
 				depth = lp->qd;
 			if (level >= lp->qd)
 				continue;
-			if (lb_window_end(&w->board->window) <= now_ns(w))
+			if (lb_window_end(&w->board->window) <= lb_worker_now(w))
 				return 0;
 			lb_lane_next(io->lane, io);
 			batch[(*n)++] = io;
@@ -520,6 +219,6 @@ int lb_worker_loop(struct lb_worker *w)
 		else
 			ret = is_deep ? run_plain(w, batch, &n) : run_plain_one(w, batch, &n);
 	}
-	see_close(w);
+	lb_take_close(w);
 	return ret < 0 ? ret : 0;
 }

@@ -1,0 +1,229 @@
+#include "worker_take.h"
+
+#include <string.h>
+
+#define BACKOFF_FIRST_NS  LB_NSEC_PER_MSEC
+#define BACKOFF_DOUBLINGS 10 /* then 1.024 s */
+
+/* LEN is a multiple of 512. Each piece is looked at whole, which the compiler does 16 bytes at a
+ * time. */
+static bool is_all_zero(const void *buf, size_t len)
+{
+	const uint64_t *p = buf;
+
+	for (size_t i = 0; i < len / 8; i += 64) {
+		uint64_t any = 0;
+
+#pragma GCC unroll 64
+		for (size_t k = 0; k < 64; k++)
+			any |= p[i + k];
+		if (any)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Every read at first, then fewer and fewer: some 8 for each e-fold of transfers, over the whole
+ * run. Data that is not zero is told by its first bytes.
+ */
+static void sample_data(struct lb_lane *lane, struct lb_cell *cell, const struct lb_io *io)
+{
+	lane->sample_at = cell->xfers + 1 + cell->xfers / 8;
+	cell->samples++;
+	cell->zero_samples += is_all_zero(io->buf, io->len);
+}
+
+/* From 1 ms, doubling to a second while nothing of the lane succeeds. */
+static void back_off(struct lb_lane *lane, const struct lb_cell *cell, uint64_t t)
+{
+	uint64_t good = cell->xfers + cell->outside;
+
+	if (t < lane->backoff_until_ns)
+		return; /* of the same moment */
+	if (good != lane->good_at_error)
+		lane->n_backoffs = 0;
+	lane->good_at_error = good;
+	lane->backoff_until_ns = t + (BACKOFF_FIRST_NS << lane->n_backoffs);
+	if (lane->n_backoffs < BACKOFF_DOUBLINGS)
+		lane->n_backoffs++;
+}
+
+void lb_take_error(struct lb_worker *w, struct lb_io *io, uint64_t t, bool in_window)
+{
+	struct lb_lane *lane = io->lane;
+	struct lb_cell *cell = lane->cell[io->op];
+
+	if (!cell->errors && !cell->errors_other) {
+		cell->first_error_offset = io->offset_bytes;
+		cell->first_error_res = io->res;
+		cell->first_error_ns = t;
+	}
+	if (in_window)
+		cell->errors++;
+	else
+		cell->errors_other++;
+	cell->last_ns = t;
+	back_off(lane, cell, t);
+	io->issue_ns = 0;
+	w->parked[w->n_parked++] = io;
+	w->is_special = true;
+	if (lane->backoff_until_ns < w->parked_ns)
+		w->parked_ns = w->wake_ns = lane->backoff_until_ns;
+}
+
+void lb_take_look(struct lb_worker *w, struct lb_lane *lane, const struct lb_io *io)
+{
+	struct lb_cell *cell = lane->cell[io->op];
+
+	if (cell->xfers == lane->near_full_at)
+		w->is_near_count = w->is_special = true;
+	cell->look_at = LB_NEVER;
+	if (io->op == LB_READ) {
+		if (cell->xfers == lane->sample_at)
+			sample_data(lane, cell, io);
+		cell->look_at = lane->sample_at;
+		if (lane->near_full_at > cell->xfers && lane->near_full_at < lane->sample_at)
+			cell->look_at = lane->near_full_at;
+	}
+}
+
+static uint64_t engine_now(void *w)
+{
+	return lb_worker_now(w);
+}
+
+/* How many of the N good ones of a batch still count towards its LUN's --count. */
+static uint8_t settle(struct lb_worker *w, struct lb_lane *lane, uint8_t n)
+{
+	uint64_t before, left;
+
+	if (lane->shares_count)
+		before = atomic_fetch_add_explicit(&lane->lun->counted, n, memory_order_relaxed);
+	else
+		before = lane->cell[LB_READ]->xfers + lane->cell[LB_WRITE]->xfers;
+	left = before < w->count ? w->count - before : 0;
+	if (left && n >= left && lb_window_close(&w->board->window, engine_now, w))
+		lb_board_kick(w->board);
+	return n < left ? n : (uint8_t)left;
+}
+
+/*
+ * The same where the batch may hold a LUN's N-th transfer: which of it still count is settled
+ * first, for each LUN with one step on its counter. Who takes that to N closes the window.
+ */
+static uint32_t take_until_count(struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		batch[i]->lane->n_batch += lb_is_good(batch[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		struct lb_lane *lane = batch[i]->lane;
+
+		if (lane->n_batch)
+			lane->allowed = settle(w, lane, lane->n_batch);
+		lane->n_batch = 0;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct lb_io *io = batch[i];
+		struct lb_lane *lane = io->lane;
+
+		if (!lb_is_good(io)) {
+			lb_take_error(w, io, t, true);
+			continue;
+		}
+		if (!lane->allowed) {
+			lane->cell[io->op]->outside++;
+		} else {
+			lane->allowed--;
+			if (lb_take_one(io, lane, t, w->shares_hist))
+				lb_take_look(w, lane, io);
+		}
+		lb_lane_next(lane, io);
+		batch[kept++] = io;
+	}
+	return kept;
+}
+
+/* The window has not opened yet, or has closed: then nothing is issued again. */
+static uint32_t take_outside(
+	struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t, bool has_closed)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct lb_io *io = batch[i];
+		struct lb_cell *cell = io->lane->cell[io->op];
+		uint64_t lat = t - io->issue_ns;
+
+		if (!lb_is_good(io)) {
+			lb_take_error(w, io, t, false);
+			continue;
+		}
+		cell->last_ns = t;
+		if (!has_closed) {
+			cell->outside++;
+			lb_lane_next(io->lane, io);
+			batch[kept++] = io;
+			continue;
+		}
+		cell->late++;
+		if (lat > cell->late_max_ns)
+			cell->late_max_ns = lat;
+		io->issue_ns = 0;
+		w->n_left--;
+	}
+	return kept;
+}
+
+static void drop_parked(struct lb_worker *w)
+{
+	w->n_left -= w->n_parked;
+	w->n_parked = 0;
+	w->parked_ns = LB_NEVER;
+	w->wake_ns = w->control_ns;
+}
+
+/* Here and not from without: the thread may end before anyone looks, and its clock with it. */
+static void note_cpu(struct lb_worker_state *s)
+{
+	struct timespec ts = {0};
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	atomic_store_explicit(&s->cpu_close_ns,
+		(uint64_t)ts.tv_sec * LB_NSEC_PER_SEC + (uint64_t)ts.tv_nsec, memory_order_relaxed);
+	atomic_store_explicit(&s->cpu_close_at_ns, lb_now_ns(), memory_order_relaxed);
+}
+
+void lb_take_close(struct lb_worker *w)
+{
+	drop_parked(w);
+	w->is_special = true;
+	if (atomic_load_explicit(&w->state->has_closed, memory_order_relaxed))
+		return;
+	if (w->ops->stats)
+		w->ops->stats(w->engine, &w->state->engine);
+	note_cpu(w->state);
+	atomic_store_explicit(&w->state->has_closed, 1, memory_order_release);
+}
+
+uint32_t lb_take(struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t)
+{
+	struct lb_window *window = &w->board->window;
+	uint64_t open = atomic_load_explicit(&window->open_ns, memory_order_relaxed);
+	uint64_t close = lb_window_end(window);
+
+	if (t >= close) {
+		n = take_outside(w, batch, n, t, true);
+		lb_take_close(w);
+		return n;
+	}
+	if (t < open)
+		return take_outside(w, batch, n, t, false);
+	if (w->is_near_count)
+		return take_until_count(w, batch, n, t);
+	if (w->shares_hist)
+		return lb_take_counted(w, batch, n, t, true);
+	return lb_take_counted(w, batch, n, t, false);
+}

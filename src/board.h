@@ -13,6 +13,7 @@
 
 #include "engine.h"
 #include "err.h"
+#include "event.h"
 #include "finding.h"
 #include "host_cpu.h"
 #include "lun.h"
@@ -73,6 +74,7 @@ struct lb_board {
 	struct lb_err err;             /* why it was refused, when no single LUN is at fault */
 
 	struct lb_findings findings; /* the child's: before the run, and of other runs beside it */
+	struct lb_events events;     /* of both */
 
 	struct lb_lun *luns; /* all targets */
 	uint32_t n_luns;

@@ -19,8 +19,8 @@ struct lb_event *lb_event_add(struct lb_events *log, const struct lb_event *ev)
 	uint32_t at = atomic_fetch_add_explicit(&log->n, 1, memory_order_relaxed);
 	struct lb_event *to;
 
-	if (at >= LB_EVENTS_MAX) {
-		atomic_store_explicit(&log->n, LB_EVENTS_MAX, memory_order_relaxed);
+	if (at >= log->room) {
+		atomic_store_explicit(&log->n, log->room, memory_order_relaxed);
 		atomic_fetch_add_explicit(&log->dropped, 1, memory_order_relaxed);
 		return NULL;
 	}
@@ -34,5 +34,5 @@ uint32_t lb_events_n(const struct lb_events *log)
 {
 	uint32_t n = atomic_load_explicit(&log->n, memory_order_relaxed);
 
-	return n < LB_EVENTS_MAX ? n : LB_EVENTS_MAX;
+	return n < log->room ? n : log->room;
 }

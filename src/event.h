@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LB_EVENT_OF_RUN (-1) /* of no single LUN */
-#define LB_EVENTS_MAX   65536u
+#define LB_EVENT_OF_RUN (-1)   /* of no single LUN */
+#define LB_EVENTS_ROOM  65536u /* of a run: more are counted and not told */
 
 enum lb_event_kind {
 	LB_EV_STALL,  /* nothing came back for --stall or longer: begin, end; n: in flight then */
@@ -40,8 +40,9 @@ struct lb_event {
 };
 
 struct lb_events {
-	struct lb_event *at; /* LB_EVENTS_MAX, all zero at first */
-	_Atomic uint32_t n;  /* handed out; may pass the room */
+	struct lb_event *at; /* all zero at first */
+	uint32_t room;
+	_Atomic uint32_t n; /* handed out; may pass the room */
 	_Atomic uint32_t dropped;
 };
 

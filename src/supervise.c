@@ -48,8 +48,10 @@ int lb_board_make(struct lb_board **board, struct lb_shm *shm, const struct lb_c
 	size_t n = cfg->n_targets + cfg->scratch.count;
 	struct lb_board *b;
 	uint32_t room = lb_findings_room((uint32_t)n);
-	int ret = lb_shm_create(
-		shm, sizeof(*b) + room * sizeof(*b->findings.at) + lb_plan_size_bound(cfg, n), err);
+	int ret = lb_shm_create(shm,
+		sizeof(*b) + room * sizeof(*b->findings.at) +
+			LB_EVENTS_ROOM * sizeof(*b->events.at) + lb_plan_size_bound(cfg, n),
+		err);
 
 	if (ret)
 		return ret;
@@ -58,6 +60,8 @@ int lb_board_make(struct lb_board **board, struct lb_shm *shm, const struct lb_c
 	b->n_luns = (uint32_t)n;
 	b->findings.at = lb_shm_alloc(shm, room, sizeof(*b->findings.at), 64);
 	b->findings.room = room;
+	b->events.at = lb_shm_alloc(shm, LB_EVENTS_ROOM, sizeof(*b->events.at), 64);
+	b->events.room = LB_EVENTS_ROOM;
 	lb_luns_init(b->luns, cfg);
 	b->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	b->edge_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -15,6 +15,7 @@
 #define MADE_OPEN_NS (1000 * LB_NSEC_PER_SEC)
 #define MS           LB_NSEC_PER_MSEC
 #define SEC          LB_NSEC_PER_SEC
+#define MADE_EVENTS  256
 
 /* One stream, LANES_PER_LUN lanes on each LUN, lanes in LUN order and spread over the workers. */
 struct made {
@@ -70,6 +71,8 @@ static inline void made_board(struct made *m)
 	b->plan = &m->plan;
 	b->findings.room = lb_findings_room(p->n_luns);
 	b->findings.at = made_zeros(b->findings.room, sizeof(*b->findings.at), 64);
+	b->events.room = MADE_EVENTS;
+	b->events.at = made_zeros(MADE_EVENTS, sizeof(*b->events.at), 64);
 	b->cells = made_zeros((size_t)p->n_lanes * LB_OPS, sizeof(*b->cells), 128);
 	b->hists = made_zeros(p->n_hists, sizeof(*b->hists), 64);
 	b->ios = made_zeros(p->n_slots, sizeof(*b->ios), 64);
@@ -213,6 +216,7 @@ static inline void made_done(struct made *m)
 	free(m->names);
 	free(m->board.luns);
 	free(m->board.findings.at);
+	free(m->board.events.at);
 	free(m->plan.luns);
 	free(m->group.luns);
 	free(m->plan.lanes);

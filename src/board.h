@@ -17,6 +17,7 @@
 #include "finding.h"
 #include "host_cpu.h"
 #include "lun.h"
+#include "pattern.h"
 #include "plan.h"
 #include "stats.h"
 
@@ -59,11 +60,6 @@ struct lb_lun_state {
 	_Atomic uint64_t counted; /* towards --count; only kept in such runs */
 	struct lb_kernel_stat kernel_before, kernel_after;
 	_Atomic uint32_t has_kernel_stat; /* 1: before, 2: both */
-} __attribute__((aligned(64)));
-
-/* Shared by the lanes of a sequential stream on a LUN. */
-struct lb_cursor {
-	_Atomic uint64_t blocks; /* handed out so far */
 } __attribute__((aligned(64)));
 
 struct lb_board {

@@ -15,7 +15,7 @@ enum lb_command { LB_CMD_RUN, LB_CMD_LIST, LB_CMD_CHECK };
 enum lb_op { LB_READ, LB_WRITE, LB_OPS }; /* of one transfer */
 enum lb_op_asked { LB_OP_READ, LB_OP_WRITE, LB_OP_RW };
 enum lb_sync { LB_SYNC_NONE, LB_SYNC_DSYNC };
-enum lb_pat { LB_RAND, LB_SEQ };
+enum lb_pat { LB_RAND, LB_SEQ, LB_PERM };
 enum lb_hist_show { LB_HIST_NONE, LB_HIST_TOTAL, LB_HIST_EACH };
 enum lb_progress_show { LB_PROGRESS_AUTO, LB_PROGRESS_ALWAYS, LB_PROGRESS_NEVER };
 
@@ -89,6 +89,9 @@ static inline bool lb_config_writes(const struct lb_config *cfg)
 {
 	return cfg->op != LB_OP_READ || cfg->fill;
 }
+
+/* The words of enum lb_pat; NULL ends them. */
+extern const char *const lb_pat_words[];
 
 /* The table of options, over struct lb_config, in two parts: what is run; how and on what. */
 extern const struct lb_opt lb_options[], lb_host_options[];

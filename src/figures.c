@@ -149,10 +149,9 @@ static void lane_add(struct lb_lun_result *lun, struct sums *sums, const struct 
 	lun->qd += lane->qd;
 	if (lun->io_bytes < stream->size_bytes)
 		lun->io_bytes = stream->size_bytes;
-	if (stream->pat == LB_SEQ)
-		lun->seq_passes =
-			lb_ratio(lun->seq_passes.v * (double)lane->n_blocks + (double)issued,
-				(double)lane->n_blocks);
+	if (stream->pat == LB_SEQ || stream->pat == LB_PERM)
+		lun->passes = lb_ratio(lun->passes.v * (double)lane->n_blocks + (double)issued,
+			(double)lane->n_blocks);
 }
 
 static bool lane_is_late(const struct lb_board *b, uint32_t index)

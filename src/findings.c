@@ -218,12 +218,12 @@ static void preflight(struct finder *f)
 			add(f, found->at[i].lun, found->at[i].code, "%s", found->at[i].text);
 }
 
-static void seq_wrapped(struct finder *f, int i, const struct lb_lun_result *l)
+static void wrapped(struct finder *f, int i, const struct lb_lun_result *l)
 {
-	if (l->seq_passes.v > 1)
-		add(f, i, "seq-wrapped",
+	if (l->passes.v > 1)
+		add(f, i, "wrapped",
 			"the region was passed %.1f times: later passes may be served by a cache",
-			l->seq_passes.v);
+			l->passes.v);
 }
 
 static void late_start(struct finder *f, int i, const struct lb_lun_result *l)
@@ -264,7 +264,7 @@ int lb_findings_make(struct lb_result *r, const struct lb_board *board)
 		{NULL, host_busy},
 		{NULL, submit_slow},
 		{NULL, preflight},
-		{seq_wrapped, NULL},
+		{wrapped, NULL},
 		{late_start, NULL},
 		{NULL, engine_notes},
 	};

@@ -14,7 +14,7 @@
 /* in the order of the enums that they fill */
 static const char *const ops[] = {"read", "write", "rw", NULL};
 static const char *const syncs[] = {"none", "dsync", NULL};
-static const char *const pats[] = {"rand", "seq", NULL};
+const char *const lb_pat_words[] = {"rand", "seq", "perm", NULL};
 
 const struct lb_opt lb_options[] = {
 	{
@@ -54,15 +54,21 @@ const struct lb_opt lb_options[] = {
 		.type = LB_OPT_ENUM,
 		.section = WORKLOAD,
 		.offset = FIELD(pat),
-		.words = pats,
+		.words = lb_pat_words,
 		.dflt = "rand",
-		.help = "random or sequential",
+		.help = "random, sequential, or each block once in random order",
 		.man = "The order of the transfers on each LUN.\n"
 		       ".Cm rand\n"
 		       "takes every block of the region with equal chance, again and again.\n"
 		       ".Cm seq\n"
 		       "goes from the start of the region to its end and begins anew;\n"
-		       "the transfers in flight on a LUN lie side by side.",
+		       "the transfers in flight on a LUN lie side by side.\n"
+		       ".Cm perm\n"
+		       "takes every block of the region once, in a random order that\n"
+		       ".Fl \\-seed\n"
+		       "chooses, before any comes again.\n"
+		       "It then begins anew in the same order, so that each block comes back after all\n"
+		       "the others: no cache that is smaller than the region has kept it.",
 	},
 	{
 		.name = "size",

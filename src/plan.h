@@ -33,7 +33,7 @@ struct lb_lane_plan {
 	uint32_t stream, lun, worker;
 	uint32_t qd;        /* its share */
 	uint32_t slot;      /* the first of its qd slots */
-	uint32_t cursor;    /* sequential: which shared cursor; one for each stream and LUN */
+	uint32_t cursor;    /* seq, perm: which shared cursor; one for each stream and LUN */
 	bool shares_cursor; /* several lanes on that cursor */
 	bool shares_hist; /* one histogram for all lanes of the stream and LUN: depth-one engines */
 	uint32_t hist;    /* which histogram; + op */

@@ -183,7 +183,7 @@ static void put_luns(struct lb_json *j, const struct lb_result *r)
 		lb_json_u64(j, "region_end_bytes", l->lun->region_end);
 		lb_json_bool(j, "nowait", l->lun->has_nowait);
 		lb_json_bool(j, "started_late", l->is_late_start);
-		put_fig_f64(j, "seq_passes", l->seq_passes);
+		put_fig_f64(j, "passes", l->passes);
 		put_fig_u64(j, "kernel_ios", (struct lb_fig_u64){l->has_kernel, l->kernel_ios});
 		put_fig_u64(j, "kernel_bytes", (struct lb_fig_u64){l->has_kernel, l->kernel_bytes});
 		put_figures(j, &l->fig, l->op);
@@ -257,7 +257,7 @@ static void put_streams(struct lb_json *j, const struct lb_phase *phase)
 		lb_json_str(j, "group", s->group->name);
 		lb_json_u64(j, "read_pct", s->read_pct);
 		lb_json_bool(j, "dsync", s->is_dsync && s->read_pct < 100);
-		lb_json_str(j, "pattern", s->pat == LB_SEQ ? "seq" : "rand");
+		lb_json_str(j, "pattern", lb_pat_words[s->pat]);
 		lb_json_u64(j, "size_bytes", s->size_bytes);
 		lb_json_u64(j, "qd_per_lun", s->qd);
 		lb_json_close(j, '}');

@@ -156,8 +156,7 @@ static void print_streams(struct text *x)
 			const struct lb_stream *s = &phase->streams[i];
 
 			print_op(x->out, s);
-			fprintf(x->out, " %s %s, qd %u per LUN, %u LUN%s",
-				s->pat == LB_SEQ ? "seq" : "rand",
+			fprintf(x->out, " %s %s, qd %u per LUN, %u LUN%s", lb_pat_words[s->pat],
 				lb_format_size(size, sizeof(size), s->size_bytes), s->qd,
 				s->group->n_luns, s->group->n_luns == 1 ? "" : "s");
 			print_region(x);

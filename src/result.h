@@ -61,7 +61,7 @@ struct lb_lun_result {
 	bool is_late_start;  /* a first submit had not returned when the window opened */
 	bool has_kernel;
 	uint64_t kernel_ios, kernel_bytes; /* from before the first I/O to after the last */
-	struct lb_fig_f64 seq_passes;      /* over the region; sequential only */
+	struct lb_fig_f64 passes;          /* over the region; seq and perm only */
 };
 
 struct lb_result {

@@ -19,6 +19,7 @@ struct lb_worker {
 	struct lb_io *ios; /* its slots, on the board */
 	uint32_t n_ios;
 	struct lb_lane *lanes;
+	struct lb_pattern *patterns;   /* one a lane; used by those that are not random */
 	struct lb_lane_writes *writes; /* one a lane; used by those that write */
 	struct lb_data *data;          /* where writes take theirs from; NULL: there are none */
 	uint32_t n_lanes;

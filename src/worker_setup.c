@@ -87,10 +87,11 @@ static int make_lanes(struct lb_worker *w)
 	const struct lb_plan *plan = w->board->plan;
 
 	w->lanes = aligned_alloc(64, w->n_lanes * sizeof(*w->lanes));
+	w->patterns = calloc(w->n_lanes, sizeof(*w->patterns));
 	w->writes = calloc(w->n_lanes, sizeof(*w->writes));
 	w->fds = calloc(w->n_lanes, sizeof(*w->fds));
 	w->parked = calloc(w->n_ios, sizeof(struct lb_io *));
-	if (!w->lanes || !w->writes || !w->fds || !w->parked)
+	if (!w->lanes || !w->patterns || !w->writes || !w->fds || !w->parked)
 		return -ENOMEM;
 	for (uint32_t l = 0; l < w->n_lanes; l++) {
 		const struct lb_lane_plan *lp = &plan->lanes[w->first_lane + l];
@@ -99,7 +100,8 @@ static int make_lanes(struct lb_worker *w)
 		w->writes[l] = (struct lb_lane_writes){.data = w->data,
 			.first_block = lp->first_block,
 			.first_slot = w->first_slot};
-		lb_lane_init(&w->lanes[l], w->board, w->first_lane + l, &w->writes[l]);
+		lb_lane_init(
+			&w->lanes[l], w->board, w->first_lane + l, &w->patterns[l], &w->writes[l]);
 		w->reads |= stream->read_pct > 0;
 		w->fds[l] = plan->luns[lp->lun]->fd;
 		w->shares_hist |= lp->shares_hist;
@@ -162,6 +164,7 @@ void lb_worker_tear_down(struct lb_worker *w)
 		w->ops->teardown(w->engine);
 	free_buffers(w);
 	free(w->lanes);
+	free(w->patterns);
 	free(w->writes);
 	free(w->fds);
 	free(w->parked);

@@ -50,7 +50,7 @@ enum lb_op lb_deck_deal(struct lb_deck *deck)
 }
 
 void lb_lane_init(struct lb_lane *lane, const struct lb_board *board, uint32_t at,
-	struct lb_lane_writes *writes)
+	struct lb_pattern *pattern, struct lb_lane_writes *writes)
 {
 	const struct lb_plan *plan = board->plan;
 	const struct lb_lane_plan *lp = &plan->lanes[at];
@@ -66,13 +66,15 @@ void lb_lane_init(struct lb_lane *lane, const struct lb_board *board, uint32_t a
 	lane->n_blocks = lp->n_blocks;
 	lane->block_bytes = stream->size_bytes;
 	lane->start_bytes = lp->region_start;
-	lane->is_seq = stream->pat == LB_SEQ;
 	lane->is_mixed = stream->read_pct > 0 && stream->read_pct < 100;
 	lane->writes = stream->read_pct < 100 ? writes : NULL;
-	lane->is_plain = !lane->is_seq && !lane->writes;
-	lane->shares_cursor = lane->shares_count = lp->shares_cursor;
-	lane->cursor = &board->cursors[lp->cursor];
+	lane->pattern = stream->pat == LB_RAND ? NULL : pattern;
+	lane->is_plain = !lane->pattern && !lane->writes;
+	lane->shares_count = lp->shares_cursor;
 	lane->lun = &board->lun_states[lp->lun];
+	if (lane->pattern)
+		lb_pattern_init(pattern, stream->pat, lp->n_blocks, &board->cursors[lp->cursor],
+			lp->shares_cursor, plan->seed, lp->lun);
 	if (lane->is_mixed)
 		lb_deck_init(&writes->deck, stream->read_pct, plan->seed, lp->rng_stream);
 	lane->near_full_at = LB_NEVER;
@@ -83,24 +85,11 @@ void lb_lane_init(struct lb_lane *lane, const struct lb_board *board, uint32_t a
 	lane->cell[LB_WRITE]->look_at = lane->near_full_at;
 }
 
-static uint64_t next_block(struct lb_lane *lane)
-{
-	uint64_t block;
-
-	if (!lane->is_seq)
-		return lb_rng_below(&lane->rng, lane->n_blocks);
-	if (lane->shares_cursor)
-		return atomic_fetch_add_explicit(&lane->cursor->blocks, 1, memory_order_relaxed) %
-		       lane->n_blocks;
-	block = lane->next_block;
-	lane->next_block = block + 1 == lane->n_blocks ? 0 : block + 1;
-	return block;
-}
-
 void lb_lane_next_other(struct lb_lane *lane, struct lb_io *io)
 {
 	struct lb_lane_writes *w = lane->writes;
-	uint64_t block = next_block(lane);
+	uint64_t block = lane->pattern ? lb_pattern_next(lane->pattern)
+				       : lb_rng_below(&lane->rng, lane->n_blocks);
 
 	io->offset_bytes = lane->start_bytes + block * lane->block_bytes;
 	if (lane->is_mixed)

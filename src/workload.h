@@ -8,6 +8,7 @@
 #include "board.h"
 #include "data.h"
 #include "engine.h"
+#include "pattern.h"
 #include "plan.h"
 #include "rng.h"
 #include "stats.h"
@@ -36,16 +37,15 @@ struct lb_lane {
 	struct lb_rng rng;
 	uint64_t n_blocks, block_bytes, start_bytes;
 	bool is_plain; /* random and only reads: lb_lane_next() does all there is to do */
-	bool is_seq, is_mixed;
-	bool shares_cursor, shares_count; /* with other lanes on this LUN */
+	bool is_mixed;
+	bool shares_count;        /* with other lanes on this LUN */
 	uint8_t n_batch, allowed; /* of the batch at hand: good ones, and how many of them count */
 	uint8_t n_backoffs;       /* in a row */
 
 	uint64_t sample_at;    /* the number of reads at which to look at the data next */
 	uint64_t near_full_at; /* that of transfers from which a batch may end the run; LB_NEVER:
 				  not known here */
-	uint64_t next_block;   /* sequential, when the cursor is this lane's alone */
-	struct lb_cursor *cursor;
+	struct lb_pattern *pattern;    /* NULL: random */
 	struct lb_lun_state *lun;      /* for --count */
 	struct lb_lane_writes *writes; /* NULL: it only reads */
 	/* after errors */
@@ -54,11 +54,11 @@ struct lb_lane {
 _Static_assert(sizeof(struct lb_lane) == 128, "two cache lines, the hot one first");
 
 /*
- * Makes LANE what PLAN->lanes[AT] says, on the cells and cursors of BOARD. WRITES is its own, with
- * all but the deck filled in, if the stream writes; else NULL.
+ * Makes LANE what PLAN->lanes[AT] says, on the cells and cursors of BOARD. PATTERN is its own, and
+ * so is WRITES, with all but the deck filled in, if the stream writes; else NULL.
  */
 void lb_lane_init(struct lb_lane *lane, const struct lb_board *board, uint32_t at,
-	struct lb_lane_writes *writes);
+	struct lb_pattern *pattern, struct lb_lane_writes *writes);
 
 /* The next transfer of a lane that is not plain. */
 void lb_lane_next_other(struct lb_lane *lane, struct lb_io *io);

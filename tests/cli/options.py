@@ -91,7 +91,7 @@ REFUSED = [
     (["--op", "write"], "--op write destroys what is in the region of every LUN given: if that is meant, say --allow-write"),
     (["--op", "rw"], "--op rw destroys what is in the region of every LUN given: if that is meant, say --allow-write"),
     (["--op", "READ"], '--op: "READ" is not known: use read, write, rw'),
-    (["--pat", "random"], '--pat: "random" is not known: use rand, seq'),
+    (["--pat", "random"], '--pat: "random" is not known: use rand, seq, perm'),
     (["--engine", "posix"], '--engine: "posix" is not known: use auto, io_uring, libaio, sync, null'),
     (["--hist=bars"], '--hist: "bars" is not known: use none, total, each'),
     (["--hist="], "--hist: the value is empty: use none, total, each"),
@@ -322,9 +322,9 @@ def _():
     eq(complete("--th"), ["--threads-per-lun"], "an option")
     options = re.findall(r"^  (--[\w-]+)", lunbench("--help").out, re.MULTILINE)
     eq(complete("--"), options, "all options")
-    eq(complete("--pat", ""), ["rand", "seq"], "words")
+    eq(complete("--pat", ""), ["rand", "seq", "perm"], "words")
     eq(complete("--pat", "=", "s"), ["seq"], "words after =")
-    eq(complete("--pat", "="), ["rand", "seq"], "words after = alone")
+    eq(complete("--pat", "="), ["rand", "seq", "perm"], "words after = alone")
     eq(complete("--hist", ""), [""], "an optional value: a LUN comes next")
     eq(complete("--hist", "=", "e"), ["each"], "an optional value after =")
     eq(complete("--size", ""), ["compopt +o default", ""], "a number: no files")

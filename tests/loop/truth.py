@@ -94,6 +94,39 @@ def _():
                 eq(sorted(seen), [first + 32 * i for i in range(blocks)], f"sectors of {region}, {pat}")
 
 
+@test("--pat perm reads every block once before any again, whatever drives it, and the same again")
+def _():
+    with loop_of(37 << 20) as lun, trace(lun) as issued:  # 9472 blocks
+        orders = []
+        for how in (["--engine", "io_uring"], ["--engine", "libaio", "--workers", 2, "--threads-per-lun", 2],
+                    ["--engine", "sync", "--qd", 4]):
+            doc = result(0, "--pat", "perm", "--size", "4k", "--time", "20s", "--count", 2 * 9472, *how, lun)
+            # the kernel may have joined neighbours; what is smaller is the look at NOWAIT before the run
+            orders.append([sector // 8 + i for sector, n in issued() for i in range(n // 8)])
+            # what is in flight together comes in any order, so a few blocks stand on the other side of the edge
+            once = collections.Counter(orders[-1][:9472 - 64])
+            eq(max(once.values()), 1, f"reads of one block in the first pass, {how}")
+            eq(sorted(set(range(9472)) - set(orders[-1])), [], f"blocks not read, {how}")
+            ok(doc["luns"][0]["passes"] >= 2, f"passes: {doc['luns'][0]['passes']}")  # and what is before the window
+            has(*findings(doc, "wrapped", lun), r"^the region was passed \d+\.\d times")
+        one = orders[0]
+        eq([one[i] for i in range(64, 9408) if one[i] not in one[9472 + i - 64:9472 + i + 64]][:1], [], "the second pass goes another way")
+        neighbours = sum(abs(a - b) == 1 for a, b in zip(one, one[1:]))
+        ok(neighbours < 20, f"{neighbours} steps from one block to the next: 4 are chance")
+
+
+@test("--pat perm on a 20 TB LUN: no block comes twice, and they lie everywhere")
+def _():
+    with loop_of("20T", on="tmpfs") as lun, trace(lun) as issued:
+        result(0, "--pat", "perm", "--size", "4k", "--count", 20000, "--time", "20s", lun)
+        seen = [sector + 8 * i for sector, n in issued() for i in range(n // 8)]
+        ok(len(seen) >= 20000, f"{len(seen)} reads")
+        eq(len(set(seen)), len(seen), "different blocks")
+        deciles = collections.Counter(x * 10 // ((20 << 40) // 512) for x in seen[:20000])
+        for decile in range(10):
+            between(deciles[decile], 1790, 2210, f"reads in decile {decile}")
+
+
 @test("a transfer is one request, of its own size")
 def _():
     with loop_of("1T", on="tmpfs") as lun, trace(lun) as issued:  # so large that no two are neighbours

@@ -343,7 +343,7 @@ static void split_io(void **state)
 	expect(m, "split-io", 1, "the kernel splits each 16k xfer: it takes at most 8k at once");
 }
 
-static void seq_wrapped(void **state)
+static void wrapped(void **state)
 {
 	struct made *m = good(2);
 
@@ -351,7 +351,7 @@ static void seq_wrapped(void **state)
 	m->stream.pat = LB_SEQ;
 	m->plan.lanes[0].n_blocks = 400;
 	m->plan.lanes[1].n_blocks = 1000; /* to its end and no further */
-	expect(m, "seq-wrapped", 0,
+	expect(m, "wrapped", 0,
 		"the region was passed 2.5 times: later passes may be served by a cache");
 }
 
@@ -443,7 +443,7 @@ int main(void)
 		cmocka_unit_test(submit_slow),
 		cmocka_unit_test(qd_above_device),
 		cmocka_unit_test(split_io),
-		cmocka_unit_test(seq_wrapped),
+		cmocka_unit_test(wrapped),
 		cmocka_unit_test(uring_punts),
 		cmocka_unit_test(late_start),
 		cmocka_unit_test(sizes_differ),

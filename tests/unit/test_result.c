@@ -48,7 +48,7 @@ static void whole_run(void **state)
 	assert_true(r->luns[0].fig.lat.pct_ns[LB_PCT_999].has);
 	assert_false(r->luns[0].fig.lat.pct_ns[LB_PCT_9999].has);
 	assert_false(r->luns[0].fig.zero_fraction.has);
-	assert_false(r->luns[0].seq_passes.has);
+	assert_false(r->luns[0].passes.has);
 	assert_false(r->luns[0].is_late_start);
 
 	assert_int_equal(r->total.xfers, 1500);
@@ -646,8 +646,8 @@ static void sequential_passes(void **state)
 	m->plan.lanes[0].n_blocks = 1000;
 	made_xfers(m, 0, 2500, MS);
 	r = made_result(m);
-	assert_true(r->luns[0].seq_passes.has);
-	assert_near(r->luns[0].seq_passes.v, 2.5);
+	assert_true(r->luns[0].passes.has);
+	assert_near(r->luns[0].passes.v, 2.5);
 	made_done(m);
 }
 

@@ -79,13 +79,23 @@ static void a_seed_repeats_and_lanes_differ(void **state)
 	assert_int_equal(same, 0);
 }
 
+/* LANE becomes one of PAT; its state is P. */
+static void set_pattern(struct lb_lane *lane, struct lb_pattern *p, enum lb_pat pat,
+	struct lb_cursor *cursor, bool shares_cursor)
+{
+	lb_pattern_init(p, pat, lane->n_blocks, cursor, shares_cursor, 1, 0);
+	lane->is_plain = false;
+	lane->pattern = p;
+}
+
 static void sequential_wraps(void **state)
 {
 	struct lb_lane lane = lane_of(3, 0);
+	struct lb_cursor cursor = {0};
+	struct lb_pattern p;
 
 	(void)state;
-	lane.is_plain = false;
-	lane.is_seq = true;
+	set_pattern(&lane, &p, LB_SEQ, &cursor, false);
 	for (int i = 0; i < 7; i++)
 		assert_int_equal(next(&lane), i % 3);
 }
@@ -93,17 +103,39 @@ static void sequential_wraps(void **state)
 static void lanes_share_one_cursor(void **state)
 {
 	struct lb_cursor cursor = {0};
-	struct lb_lane a = lane_of(5, 0), b;
+	struct lb_lane a = lane_of(5, 0), b = a;
+	struct lb_pattern pa, pb;
 
 	(void)state;
-	a.is_plain = false;
-	a.is_seq = a.shares_cursor = true;
-	a.cursor = &cursor;
-	b = a;
+	set_pattern(&a, &pa, LB_SEQ, &cursor, true);
+	set_pattern(&b, &pb, LB_SEQ, &cursor, true);
 	for (int i = 0; i < 12; i += 2) {
 		assert_int_equal(next(&a), i % 5);
 		assert_int_equal(next(&b), (i + 1) % 5);
 	}
+}
+
+/* Together every block once, then all of them again in the same order. */
+static void lanes_share_one_permutation(void **state)
+{
+	enum { BLOCKS = 1000 };
+	struct lb_cursor cursor = {0};
+	struct lb_lane a = lane_of(BLOCKS, 0), b = lane_of(BLOCKS, 5);
+	struct lb_pattern pa, pb;
+	uint64_t first[BLOCKS], n_seen = 0;
+	bool seen[BLOCKS] = {false};
+
+	(void)state;
+	set_pattern(&a, &pa, LB_PERM, &cursor, true);
+	set_pattern(&b, &pb, LB_PERM, &cursor, true);
+	for (int i = 0; i < BLOCKS; i++) {
+		first[i] = next(i % 3 ? &a : &b);
+		n_seen += !seen[first[i]];
+		seen[first[i]] = true;
+	}
+	assert_int_equal(n_seen, BLOCKS);
+	for (int i = 0; i < BLOCKS; i++)
+		assert_int_equal(next(i % 7 ? &a : &b), first[i]);
 }
 
 /* Each hundred has exactly the share, in another order each time. */
@@ -157,6 +189,7 @@ int main(void)
 		cmocka_unit_test(a_seed_repeats_and_lanes_differ),
 		cmocka_unit_test(sequential_wraps),
 		cmocka_unit_test(lanes_share_one_cursor),
+		cmocka_unit_test(lanes_share_one_permutation),
 		cmocka_unit_test(a_deck_keeps_the_share),
 		cmocka_unit_test(parts_of_decks_keep_the_share_together),
 	};

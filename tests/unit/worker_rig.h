@@ -117,7 +117,7 @@ static inline void rig_lane(struct rig *g, uint32_t l)
 	const struct lb_lane_plan *lp = &g->board->plan->lanes[l];
 	uint64_t slot_bytes = g->board->plan->slot_bytes;
 
-	lb_lane_init(&w->lanes[l], g->board, l, &w->writes[l]);
+	lb_lane_init(&w->lanes[l], g->board, l, &w->patterns[l], &w->writes[l]);
 	w->fds[l] = g->board->luns[l].fd;
 	w->shares_hist |= lp->shares_hist;
 	w->is_near_count |= w->count && w->lanes[l].near_full_at == LB_NEVER;
@@ -152,10 +152,11 @@ static inline void rig_worker(struct rig *g)
 		.control = p->is_virtual ? &g->control : NULL,
 		.cpu = -1};
 	w->lanes = aligned_alloc(64, p->n_lanes * sizeof(*w->lanes));
+	w->patterns = calloc(p->n_lanes, sizeof(*w->patterns));
 	w->writes = calloc(p->n_lanes, sizeof(*w->writes));
 	w->fds = calloc(p->n_lanes, sizeof(*w->fds));
 	w->parked = calloc(p->n_slots, sizeof(struct lb_io *));
-	assert_true(w->lanes && w->writes && w->fds && w->parked);
+	assert_true(w->lanes && w->patterns && w->writes && w->fds && w->parked);
 	for (uint32_t l = 0; l < p->n_lanes; l++)
 		rig_lane(g, l);
 	ec = (struct lb_engine_cfg){.fds = w->fds,
@@ -231,6 +232,7 @@ static inline void rig_done(struct rig *g)
 {
 	g->worker.ops->teardown(g->worker.engine);
 	free(g->worker.lanes);
+	free(g->worker.patterns);
 	free(g->worker.writes);
 	free(g->worker.fds);
 	free(g->worker.parked);

@@ -4,6 +4,25 @@
 
 #include "clock.h"
 
+void lb_board_cells_init(struct lb_board *b)
+{
+	const struct lb_plan *plan = b->plan;
+
+	for (uint32_t i = 0; i < plan->n_luns; i++)
+		b->lun_states[i].board = b;
+	for (uint32_t i = 0; i < plan->n_lanes; i++) {
+		const struct lb_lane_plan *lane = &plan->lanes[i];
+
+		for (uint32_t op = 0; op < LB_OPS; op++)
+			*lb_board_cell(b, i, (enum lb_op)op) = (struct lb_cell){
+				.min_ns = UINT64_MAX,
+				.hist = &b->hists[lane->hist + op],
+				.size_bytes = plan->phases[0].streams[lane->stream].size_bytes,
+				.lun = &b->lun_states[lane->lun],
+			};
+	}
+}
+
 int lb_window_close(struct lb_window *w, uint64_t (*now)(void *), void *clock)
 {
 	uint64_t planned = atomic_load_explicit(&w->close_ns, memory_order_relaxed);

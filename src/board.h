@@ -47,6 +47,8 @@ struct lb_worker_state {
 	_Atomic uint32_t has_closed; /* has seen the window's end: its cells no longer change but
 					for `late` */
 	_Atomic uint32_t has_ended;  /* nothing of it is in flight */
+	_Atomic uint32_t attention;  /* leave the plain loop and look round: raised by the worker
+					itself, or by anyone else */
 	_Atomic int32_t fatal;       /* -errno: its engine failed */
 	uint64_t submit_since_ns;    /* see lb_engine_cfg */
 	/* thread CPU time at the window's edges, 0 unknown; and when it was read at the second */
@@ -56,8 +58,28 @@ struct lb_worker_state {
 	struct lb_engine_note note;
 } __attribute__((aligned(64)));
 
+#define LB_STALLS   16
+#define LB_STALL_NS (5 * 1000000000ull)
+
+/* A gap of --stall or longer. */
+struct lb_stall {
+	uint64_t from_ns, to_ns;
+};
+
 struct lb_lun_state {
-	_Atomic uint64_t counted; /* towards --count; only kept in such runs */
+	/* its pulse, see pulse.h: written by its lanes */
+	uint64_t last_ns;            /* when something last came back inside the window or before */
+	uint64_t look_ns;            /* a longer gap is looked at */
+	uint64_t gap_ns, gap_end_ns; /* the longest since lb_pulse_take_gap() */
+	uint64_t longest_ns, longest_end_ns; /* of the whole window */
+	uint64_t stalled_ns;                 /* all of the stalls together */
+	_Atomic uint32_t n_stalls; /* that have ended: the last is [(n - 1) % LB_STALLS] */
+	_Atomic uint32_t n_busy;   /* lanes with something in flight */
+
+	_Atomic uint64_t counted;    /* towards --count; only kept in such runs */
+	_Atomic uint64_t retired_ns; /* when it was given up; 0: it was not */
+	const struct lb_board *board;
+	struct lb_stall stalls[LB_STALLS];
 	struct lb_kernel_stat kernel_before, kernel_after;
 	_Atomic uint32_t has_kernel_stat; /* 1: before, 2: both */
 } __attribute__((aligned(64)));
@@ -84,6 +106,7 @@ struct lb_board {
 	struct lb_lun_state *lun_states; /* by position in plan->luns */
 
 	struct lb_window window;
+	uint64_t stall_ns;                        /* gaps of this length are stalls */
 	struct rusage usage_open, usage_close;    /* of the child at the window's edges, */
 	uint64_t usage_open_ns, usage_close_ns;   /* as near to them as it was awake */
 	_Atomic uint32_t has_usage;               /* 1: open, 2: both */
@@ -106,6 +129,9 @@ static inline struct lb_cell *lb_board_cell(const struct lb_board *b, uint32_t l
 {
 	return &b->cells[(size_t)lane * LB_OPS + op];
 }
+
+/* Sets up the empty cells as the plan has them. */
+void lb_board_cells_init(struct lb_board *b);
 
 /*
  * Ends the window now, once: the first caller's clock decides and gets 1, later ones get 0. It is

@@ -39,11 +39,11 @@ static void add_lanes(struct sums *sums, struct lb_progress *p, const struct lb_
 {
 	const struct lb_plan *plan = b->plan;
 
-	memset(p->watch, 0, plan->n_luns * sizeof(*p->watch));
+	for (uint32_t i = 0; i < plan->n_luns; i++)
+		p->watch[i] = (struct lb_lun_watch){.last_ns = READ(b->lun_states[i].last_ns)};
 	memset(p->hist_seen, 0, plan->n_hists);
 	for (uint32_t i = 0; i < plan->n_lanes; i++) {
 		const struct lb_lane_plan *lane = &plan->lanes[i];
-		struct lb_lun_watch *watch = &p->watch[lane->lun];
 		uint64_t size_bytes = plan->phases[0].streams[lane->stream].size_bytes;
 
 		for (int op = 0; op < LB_OPS; op++) {
@@ -51,12 +51,9 @@ static void add_lanes(struct sums *sums, struct lb_progress *p, const struct lb_
 			char *seen = &p->hist_seen[lane->hist + (uint32_t)op];
 			uint64_t counted = READ(cell->xfers);
 			uint64_t others = READ(cell->outside) + READ(cell->late);
-			uint64_t last_ns = READ(cell->last_ns);
 
 			sums->xfers += counted + others;
-			sums->bytes += READ(cell->bytes) + others * size_bytes;
-			if (last_ns > watch->last_ns)
-				watch->last_ns = last_ns;
+			sums->bytes += lb_cell_bytes(cell) + others * size_bytes;
 			if (counted && !*seen) {
 				add_hist(&sums->hist, cell, lane->shares_hist);
 				*seen = 1;

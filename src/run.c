@@ -113,14 +113,7 @@ static int make_cells(struct lb_shm *shm, struct lb_board *b)
 	b->lun_states = lb_shm_alloc(shm, p->n_luns, sizeof(*b->lun_states), 64);
 	if (!b->cells || !b->hists || !b->ios || !b->cursors || !b->workers || !b->lun_states)
 		return -ENOMEM;
-	for (uint32_t l = 0; l < p->n_lanes; l++) {
-		for (int op = 0; op < LB_OPS; op++) {
-			struct lb_cell *cell = lb_board_cell(b, l, op);
-
-			cell->min_ns = UINT64_MAX;
-			cell->hist = &b->hists[p->lanes[l].hist + op];
-		}
-	}
+	lb_board_cells_init(b);
 	return 0;
 }
 

@@ -28,7 +28,6 @@ void lb_tally_add_cell(struct lb_tally *t, const struct lb_cell *cell, int with_
 		t->min_ns = min_ns;
 	if (xfers)
 		take_max(&t->max_ns, READ(cell->max_ns));
-	take_max(&t->last_ns, READ(cell->last_ns));
 	take_max(&t->late_max_ns, READ(cell->late_max_ns));
 	if (errors + errors_other &&
 		(t->errors + t->errors_other == 0 || first_error_ns < t->first_error_ns)) {
@@ -37,7 +36,7 @@ void lb_tally_add_cell(struct lb_tally *t, const struct lb_cell *cell, int with_
 		t->first_error_res = READ(cell->first_error_res);
 	}
 	t->xfers += xfers;
-	t->bytes += READ(cell->bytes);
+	t->bytes += xfers * cell->size_bytes;
 	t->sum_ns += READ(cell->sum_ns);
 	t->outside += READ(cell->outside);
 	t->errors += errors;
@@ -51,25 +50,24 @@ void lb_tally_add_cell(struct lb_tally *t, const struct lb_cell *cell, int with_
 
 void lb_tally_add(struct lb_tally *into, const struct lb_tally *t)
 {
-	struct lb_cell cell = {
-		.xfers = t->xfers,
-		.bytes = t->bytes,
-		.sum_ns = t->sum_ns,
-		.min_ns = t->min_ns,
-		.max_ns = t->max_ns,
-		.last_ns = t->last_ns,
-		.outside = t->outside,
-		.errors = t->errors,
-		.errors_other = t->errors_other,
-		.late = t->late,
-		.late_max_ns = t->late_max_ns,
-		.first_error_ns = t->first_error_ns,
-		.first_error_offset = t->first_error_offset,
-		.first_error_res = t->first_error_res,
-	};
-
-	lb_tally_add_cell(into, &cell, 0);
-	into->zero_samples += t->zero_samples; /* wider than a cell's */
+	if (t->xfers && t->min_ns < into->min_ns)
+		into->min_ns = t->min_ns;
+	take_max(&into->max_ns, t->max_ns);
+	take_max(&into->late_max_ns, t->late_max_ns);
+	if (t->errors + t->errors_other && (into->errors + into->errors_other == 0 ||
+						   t->first_error_ns < into->first_error_ns)) {
+		into->first_error_ns = t->first_error_ns;
+		into->first_error_offset = t->first_error_offset;
+		into->first_error_res = t->first_error_res;
+	}
+	into->xfers += t->xfers;
+	into->bytes += t->bytes;
+	into->sum_ns += t->sum_ns;
+	into->outside += t->outside;
+	into->errors += t->errors;
+	into->errors_other += t->errors_other;
+	into->late += t->late;
+	into->zero_samples += t->zero_samples;
 	into->samples += t->samples;
 	lb_hist_add(&into->hist, &t->hist);
 }

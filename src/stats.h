@@ -9,16 +9,18 @@
 
 #include "hist.h"
 
+struct lb_lun_state;
+
 struct lb_cell {
 	/* in the window: the hot line */
 	uint64_t xfers;
 	uint64_t min_ns; /* UINT64_MAX: none */
-	uint64_t bytes;
 	uint64_t max_ns;
-	uint64_t sum_ns;  /* of latencies */
-	uint64_t last_ns; /* when the last completion came, in the window or not */
+	uint64_t sum_ns; /* of latencies */
 	struct lb_hist *hist;
 	uint64_t look_at; /* the worker's: the number of xfers at which there is more to do */
+	struct lb_lun_state *lun; /* of the board */
+	uint64_t size_bytes;      /* of each xfer */
 
 	uint64_t outside; /* good completions not counted: before the window opened, past --count */
 	uint64_t errors;  /* in the window: failed or short */
@@ -33,9 +35,15 @@ struct lb_cell {
 } __attribute__((aligned(128)));
 _Static_assert(sizeof(struct lb_cell) == 128, "two cache lines, the hot one first");
 
+/* Moved in the window. */
+static inline uint64_t lb_cell_bytes(const struct lb_cell *cell)
+{
+	return __atomic_load_n(&cell->xfers, __ATOMIC_RELAXED) * cell->size_bytes;
+}
+
 /* Counters and histogram of several cells, added up; what reports are made from. */
 struct lb_tally {
-	uint64_t xfers, bytes, sum_ns, min_ns, max_ns, last_ns;
+	uint64_t xfers, bytes, sum_ns, min_ns, max_ns;
 	uint64_t outside, errors, errors_other, late, late_max_ns;
 	uint64_t first_error_ns, first_error_offset;
 	int32_t first_error_res;

@@ -62,6 +62,7 @@ int lb_board_make(struct lb_board **board, struct lb_shm *shm, const struct lb_c
 	b->findings.room = room;
 	b->events.at = lb_shm_alloc(shm, LB_EVENTS_ROOM, sizeof(*b->events.at), 64);
 	b->events.room = LB_EVENTS_ROOM;
+	b->stall_ns = LB_STALL_NS;
 	lb_luns_init(b->luns, cfg);
 	b->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	b->edge_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -3,18 +3,28 @@
 #include "control.h"
 #include "worker_take.h"
 
-/* Whether T lies in the window; while someone decides over its end, that reads as 0: then not. */
-static inline bool is_inside(const struct lb_window *window, uint64_t t)
+/* Whether the window ends after T; while someone decides that, its end reads as 0: then not. */
+static inline bool is_before_end(const struct lb_window *window, uint64_t t)
 {
-	return t >= atomic_load_explicit(&window->open_ns, memory_order_relaxed) &&
-	       t < atomic_load_explicit(&window->close_ns, memory_order_acquire);
+	return t < atomic_load_explicit(&window->close_ns, memory_order_acquire);
 }
 
 static inline void stamp(struct lb_io **batch, uint32_t n, uint64_t t)
 {
+	if (n == 1) {
+		batch[0]->issue_ns = t;
+		return;
+	}
 #pragma GCC unroll 8
 	for (uint32_t i = 0; i < n; i++)
 		batch[i]->issue_ns = t;
+}
+
+/* One more I/O of LANE is about to be in flight. */
+static void lane_wakes(struct lb_lane *lane, uint64_t t)
+{
+	if (lane->n_resting-- == lane->qd)
+		lb_pulse_begin(lane->cell[LB_READ]->lun, t);
 }
 
 /* Those of the parked whose time has come join the N of BATCH, as far as there is room. */
@@ -28,6 +38,7 @@ static uint32_t take_parked(struct lb_worker *w, struct lb_io **batch, uint32_t 
 		uint64_t due = io->lane->backoff_until_ns;
 
 		if (due <= t && n < LB_BATCH) {
+			lane_wakes(io->lane, t);
 			lb_lane_next(io->lane, io);
 			batch[n++] = io;
 			continue;
@@ -91,18 +102,25 @@ static int round_trip(
 	return got < 0 ? got : 0;
 }
 
+static inline bool is_called(const struct lb_worker_state *state)
+{
+	return atomic_load_explicit(&state->attention, memory_order_relaxed);
+}
+
 /*
  * The same while nothing is out of the ordinary, as it is for all but a few of a run's transfers:
  * in here every instruction counts.
  */
-static int run_plain(struct lb_worker *w, struct lb_io **batch, uint32_t *left)
+static inline __attribute__((always_inline)) int run_plain(
+	struct lb_worker *w, struct lb_io **batch, uint32_t *left, const enum lb_sharing sharing)
 {
 	const struct lb_window *const window = &w->board->window;
+	const struct lb_worker_state *const state = w->state;
 	const struct lb_engine_ops *const ops = w->ops;
 	uint32_t n = *left;
 	int got = 0;
 
-	while (!w->is_special) {
+	while (!is_called(state)) {
 		uint64_t t;
 
 		stamp(batch, n, lb_now_ns());
@@ -111,8 +129,8 @@ static int run_plain(struct lb_worker *w, struct lb_io **batch, uint32_t *left)
 		if (__builtin_expect(got <= 0, 0))
 			break;
 		t = lb_now_ns();
-		if (__builtin_expect(is_inside(window, t), 1))
-			n = lb_take_counted(w, batch, (uint32_t)got, t, false);
+		if (__builtin_expect(is_before_end(window, t), 1))
+			n = lb_take_counted(w, batch, (uint32_t)got, t, sharing);
 		else
 			n = lb_take(w, batch, (uint32_t)got, t);
 	}
@@ -120,16 +138,31 @@ static int run_plain(struct lb_worker *w, struct lb_io **batch, uint32_t *left)
 	return got < 0 ? got : 0;
 }
 
+static __attribute__((noinline)) int run_plain_apart(
+	struct lb_worker *w, struct lb_io **batch, uint32_t *left)
+{
+	return run_plain(w, batch, left, LB_SHARES_NOTHING);
+}
+
+static __attribute__((noinline)) int run_plain_shared(
+	struct lb_worker *w, struct lb_io **batch, uint32_t *left)
+{
+	return run_plain(w, batch, left, LB_SHARES_LUN);
+}
+
 /* And with an engine that carries one I/O: there is but this one, of this lane. */
-static int run_plain_one(struct lb_worker *w, struct lb_io **batch, uint32_t *left)
+static __attribute__((noinline)) int run_plain_one(
+	struct lb_worker *w, struct lb_io **batch, uint32_t *left)
 {
 	const struct lb_window *const window = &w->board->window;
 	const struct lb_engine_ops *const ops = w->ops;
+	const struct lb_worker_state *const state = w->state;
 	struct lb_io *const io = w->ios;
 	struct lb_lane *const lane = io->lane;
-	int got = 0;
+	int got;
 
-	while (!w->is_special && *left) {
+	do {
+		struct lb_cell *cell = lane->cell[io->op];
 		uint64_t t;
 
 		io->issue_ns = lb_now_ns();
@@ -137,14 +170,17 @@ static int run_plain_one(struct lb_worker *w, struct lb_io **batch, uint32_t *le
 		t = lb_now_ns();
 		if (__builtin_expect(got <= 0, 0)) {
 			*left = 0;
-		} else if (__builtin_expect(is_inside(window, t) && lb_is_good(io), 1)) {
-			if (lb_take_one(io, lane, t, false))
-				lb_take_look(w, lane, io);
-			lb_lane_next(lane, io);
-		} else {
-			*left = lb_take(w, batch, 1, t);
+			break;
 		}
-	}
+		if (__builtin_expect(!is_before_end(window, t) || !lb_is_good(io), 0)) {
+			*left = lb_take(w, batch, 1, t);
+			break;
+		}
+		lb_pulse(cell->lun, t);
+		if (lb_take_one(io, cell, t, LB_SHARES_NOTHING))
+			lb_take_look(w, lane, io);
+		lb_lane_next(lane, io);
+	} while (!is_called(state));
 	return got < 0 ? got : 0;
 }
 
@@ -183,13 +219,16 @@ static int fill(struct lb_worker *w, struct lb_io **batch, uint32_t *n)
 		for (uint32_t l = 0; l < w->n_lanes && ret >= 0; l++) {
 			const struct lb_lane_plan *lp = &w->board->plan->lanes[w->first_lane + l];
 			struct lb_io *io = &w->ios[lp->slot - w->first_slot + level];
+			uint64_t t;
 
 			if (lp->qd > depth)
 				depth = lp->qd;
 			if (level >= lp->qd)
 				continue;
-			if (lb_window_end(&w->board->window) <= lb_worker_now(w))
+			t = lb_worker_now(w);
+			if (lb_window_end(&w->board->window) <= t)
 				return 0;
+			lane_wakes(io->lane, t);
 			lb_lane_next(io->lane, io);
 			batch[(*n)++] = io;
 			w->n_left++;
@@ -198,6 +237,13 @@ static int fill(struct lb_worker *w, struct lb_io **batch, uint32_t *n)
 		}
 	}
 	return ret;
+}
+
+/* Nothing is out of the ordinary. */
+static bool is_plain(const struct lb_worker *w)
+{
+	return w->is_open && w->wake_ns == LB_NEVER && !w->is_near_count &&
+	       w->sharing != LB_SHARES_HIST;
 }
 
 int lb_worker_loop(struct lb_worker *w)
@@ -213,11 +259,14 @@ int lb_worker_loop(struct lb_worker *w)
 	if (w->control)
 		w->wake_ns = w->control_ns = 0; /* all have started: look at once */
 	while (ret >= 0 && w->n_left) {
-		w->is_special = w->wake_ns != LB_NEVER || w->is_near_count || w->shares_hist;
-		if (w->is_special || (!is_deep && !n))
+		atomic_store_explicit(&w->state->attention, 0, memory_order_relaxed);
+		if (!is_plain(w) || (!is_deep && !n))
 			ret = round_trip(w, batch, &n, 1, is_deep ? LB_BATCH : 1);
+		else if (!is_deep)
+			ret = run_plain_one(w, batch, &n);
 		else
-			ret = is_deep ? run_plain(w, batch, &n) : run_plain_one(w, batch, &n);
+			ret = w->sharing ? run_plain_shared(w, batch, &n)
+					 : run_plain_apart(w, batch, &n);
 	}
 	lb_take_close(w);
 	return ret < 0 ? ret : 0;

@@ -11,6 +11,13 @@
 /* Who decides over the window on a virtual clock: called by the worker, see control.h. */
 struct lb_control;
 
+/* What the lanes of a worker have in common with those of others. */
+enum lb_sharing {
+	LB_SHARES_NOTHING,
+	LB_SHARES_LUN,  /* --threads-per-lun */
+	LB_SHARES_HIST, /* and the histogram too: depth-one engines */
+};
+
 struct lb_worker {
 	const struct lb_engine_ops *ops;
 	void *engine;
@@ -23,13 +30,13 @@ struct lb_worker {
 	struct lb_lane_writes *writes; /* one a lane; used by those that write */
 	struct lb_data *data;          /* where writes take theirs from; NULL: there are none */
 	uint32_t n_lanes;
-	uint64_t count;             /* --count, 0: none */
-	bool is_near_count;         /* the next batch may bring a LUN to `count` */
-	bool shares_hist;           /* another worker records into the same histograms */
+	uint64_t count;     /* --count, 0: none */
+	bool is_near_count; /* the next batch may bring a LUN to `count` */
+	enum lb_sharing sharing;
 	struct lb_control *control; /* virtual clock only; else NULL */
 
 	/* of the loop */
-	bool is_special; /* something but plain transfers wants attention */
+	bool is_open;    /* the window has opened */
 	uint32_t n_left; /* in flight or parked */
 	uint32_t n_parked;
 	struct lb_io **parked; /* waiting out a lane's back-off; room for all */
@@ -45,6 +52,20 @@ struct lb_worker {
 	int cpu;
 	uint32_t first_lane, first_slot;
 };
+
+/* Has the worker leave its plain loop: with its next exchange at the latest it looks round. */
+static inline void lb_worker_call(struct lb_worker_state *state)
+{
+	atomic_store_explicit(&state->attention, 1, memory_order_release);
+}
+
+/* One of its lanes is LANE. */
+static inline void lb_worker_shares(struct lb_worker *w, const struct lb_lane_plan *lane)
+{
+	w->sharing = lane->shares_hist     ? LB_SHARES_HIST
+		     : lane->shares_cursor ? LB_SHARES_LUN
+					   : LB_SHARES_NOTHING;
+}
 
 /*
  * What a worker has of its own, made in its own thread: place, buffers, lanes, engine. Of W the

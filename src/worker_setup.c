@@ -104,7 +104,7 @@ static int make_lanes(struct lb_worker *w)
 			&w->lanes[l], w->board, w->first_lane + l, &w->patterns[l], &w->writes[l]);
 		w->reads |= stream->read_pct > 0;
 		w->fds[l] = plan->luns[lp->lun]->fd;
-		w->shares_hist |= lp->shares_hist;
+		lb_worker_shares(w, lp);
 		w->is_near_count |= w->count && w->lanes[l].near_full_at == LB_NEVER;
 		for (uint32_t i = 0; i < lp->qd; i++) {
 			uint32_t slot = lp->slot - w->first_slot + i;

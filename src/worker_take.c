@@ -49,10 +49,9 @@ static void back_off(struct lb_lane *lane, const struct lb_cell *cell, uint64_t 
 		lane->n_backoffs++;
 }
 
-void lb_take_error(struct lb_worker *w, struct lb_io *io, uint64_t t, bool in_window)
+static void note_error(const struct lb_io *io, uint64_t t, bool in_window)
 {
-	struct lb_lane *lane = io->lane;
-	struct lb_cell *cell = lane->cell[io->op];
+	struct lb_cell *cell = io->lane->cell[io->op];
 
 	if (!cell->errors && !cell->errors_other) {
 		cell->first_error_offset = io->offset_bytes;
@@ -63,11 +62,22 @@ void lb_take_error(struct lb_worker *w, struct lb_io *io, uint64_t t, bool in_wi
 		cell->errors++;
 	else
 		cell->errors_other++;
-	cell->last_ns = t;
+}
+
+void lb_take_error(struct lb_worker *w, struct lb_io *io, uint64_t t, bool in_window)
+{
+	struct lb_lane *lane = io->lane;
+	struct lb_cell *cell = lane->cell[io->op];
+
+	note_error(io, t, in_window);
+	if (in_window)
+		lb_take_pulse(cell, t, w->sharing);
 	back_off(lane, cell, t);
 	io->issue_ns = 0;
+	if (++lane->n_resting == lane->qd)
+		lb_pulse_rest(cell->lun);
 	w->parked[w->n_parked++] = io;
-	w->is_special = true;
+	lb_worker_call(w->state);
 	if (lane->backoff_until_ns < w->parked_ns)
 		w->parked_ns = w->wake_ns = lane->backoff_until_ns;
 }
@@ -76,8 +86,10 @@ void lb_take_look(struct lb_worker *w, struct lb_lane *lane, const struct lb_io 
 {
 	struct lb_cell *cell = lane->cell[io->op];
 
-	if (cell->xfers == lane->near_full_at)
-		w->is_near_count = w->is_special = true;
+	if (cell->xfers == lane->near_full_at) {
+		w->is_near_count = true;
+		lb_worker_call(w->state);
+	}
 	cell->look_at = LB_NEVER;
 	if (io->op == LB_READ) {
 		if (cell->xfers == lane->sample_at)
@@ -86,6 +98,29 @@ void lb_take_look(struct lb_worker *w, struct lb_lane *lane, const struct lb_io 
 		if (lane->near_full_at > cell->xfers && lane->near_full_at < lane->sample_at)
 			cell->look_at = lane->near_full_at;
 	}
+}
+
+uint32_t lb_take_with_errors(
+	struct lb_worker *w, struct lb_io **batch, uint32_t from, uint32_t n, uint64_t t)
+{
+	uint32_t kept = from;
+
+	for (uint32_t i = from; i < n; i++) {
+		struct lb_io *io = batch[i];
+		struct lb_lane *lane = io->lane;
+		struct lb_cell *cell = lane->cell[io->op];
+
+		if (!lb_is_good(io)) {
+			lb_take_error(w, io, t, true);
+			continue;
+		}
+		lb_take_pulse(cell, t, w->sharing);
+		if (lb_take_one(io, cell, t, w->sharing))
+			lb_take_look(w, lane, io);
+		lb_lane_next(lane, io);
+		batch[kept++] = io;
+	}
+	return kept;
 }
 
 static uint64_t engine_now(void *w)
@@ -99,7 +134,8 @@ static uint8_t settle(struct lb_worker *w, struct lb_lane *lane, uint8_t n)
 	uint64_t before, left;
 
 	if (lane->shares_count)
-		before = atomic_fetch_add_explicit(&lane->lun->counted, n, memory_order_relaxed);
+		before = atomic_fetch_add_explicit(
+			&lane->cell[LB_READ]->lun->counted, n, memory_order_relaxed);
 	else
 		before = lane->cell[LB_READ]->xfers + lane->cell[LB_WRITE]->xfers;
 	left = before < w->count ? w->count - before : 0;
@@ -128,16 +164,18 @@ static uint32_t take_until_count(struct lb_worker *w, struct lb_io **batch, uint
 	for (uint32_t i = 0; i < n; i++) {
 		struct lb_io *io = batch[i];
 		struct lb_lane *lane = io->lane;
+		struct lb_cell *cell = lane->cell[io->op];
 
 		if (!lb_is_good(io)) {
 			lb_take_error(w, io, t, true);
 			continue;
 		}
 		if (!lane->allowed) {
-			lane->cell[io->op]->outside++;
+			cell->outside++;
 		} else {
 			lane->allowed--;
-			if (lb_take_one(io, lane, t, w->shares_hist))
+			lb_take_pulse(cell, t, w->sharing);
+			if (lb_take_one(io, cell, t, w->sharing))
 				lb_take_look(w, lane, io);
 		}
 		lb_lane_next(lane, io);
@@ -146,35 +184,42 @@ static uint32_t take_until_count(struct lb_worker *w, struct lb_io **batch, uint
 	return kept;
 }
 
-/* The window has not opened yet, or has closed: then nothing is issued again. */
-static uint32_t take_outside(
-	struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t, bool has_closed)
+/* The window has not opened yet. */
+static uint32_t take_early(struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct lb_io *io = batch[i];
 		struct lb_cell *cell = io->lane->cell[io->op];
-		uint64_t lat = t - io->issue_ns;
 
+		lb_pulse_before(cell->lun, t);
 		if (!lb_is_good(io)) {
 			lb_take_error(w, io, t, false);
 			continue;
 		}
-		cell->last_ns = t;
-		if (!has_closed) {
-			cell->outside++;
-			lb_lane_next(io->lane, io);
-			batch[kept++] = io;
-			continue;
-		}
+		cell->outside++;
+		lb_lane_next(io->lane, io);
+		batch[kept++] = io;
+	}
+	return kept;
+}
+
+/* IO will not be issued again. */
+static void take_late(struct lb_worker *w, struct lb_io *io, uint64_t t)
+{
+	struct lb_cell *cell = io->lane->cell[io->op];
+	uint64_t lat = t - io->issue_ns;
+
+	if (lb_is_good(io)) {
 		cell->late++;
 		if (lat > cell->late_max_ns)
 			cell->late_max_ns = lat;
-		io->issue_ns = 0;
-		w->n_left--;
+	} else {
+		note_error(io, t, false);
 	}
-	return kept;
+	io->issue_ns = 0;
+	w->n_left--;
 }
 
 static void drop_parked(struct lb_worker *w)
@@ -199,7 +244,7 @@ static void note_cpu(struct lb_worker_state *s)
 void lb_take_close(struct lb_worker *w)
 {
 	drop_parked(w);
-	w->is_special = true;
+	lb_worker_call(w->state);
 	if (atomic_load_explicit(&w->state->has_closed, memory_order_relaxed))
 		return;
 	if (w->ops->stats)
@@ -215,15 +260,22 @@ uint32_t lb_take(struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t
 	uint64_t close = lb_window_end(window);
 
 	if (t >= close) {
-		n = take_outside(w, batch, n, t, true);
+		for (uint32_t i = 0; i < n; i++)
+			take_late(w, batch[i], t);
 		lb_take_close(w);
-		return n;
+		return 0;
 	}
 	if (t < open)
-		return take_outside(w, batch, n, t, false);
+		return take_early(w, batch, n, t);
+	w->is_open = true;
 	if (w->is_near_count)
 		return take_until_count(w, batch, n, t);
-	if (w->shares_hist)
-		return lb_take_counted(w, batch, n, t, true);
-	return lb_take_counted(w, batch, n, t, false);
+	switch (w->sharing) {
+	case LB_SHARES_HIST:
+		return lb_take_counted(w, batch, n, t, LB_SHARES_HIST);
+	case LB_SHARES_LUN:
+		return lb_take_counted(w, batch, n, t, LB_SHARES_LUN);
+	default:
+		return lb_take_counted(w, batch, n, t, LB_SHARES_NOTHING);
+	}
 }

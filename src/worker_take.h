@@ -7,6 +7,7 @@
 #define LB_WORKER_TAKE_H
 
 #include "clock.h"
+#include "pulse.h"
 #include "worker.h"
 
 static inline uint64_t lb_worker_now(const struct lb_worker *w)
@@ -38,54 +39,64 @@ uint32_t lb_take(struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t
 /* From here on nothing is issued, and nothing changes in the cells but what came late. */
 void lb_take_close(struct lb_worker *w);
 
+/* Something of LANE came back at T, in the window; of a batch only the first moves the pulse. */
+static inline __attribute__((always_inline)) void lb_take_pulse(
+	struct lb_cell *cell, uint64_t t, const enum lb_sharing sharing)
+{
+	if (sharing)
+		lb_pulse_shared(cell->lun, t);
+	else if (cell->lun->last_ns != t)
+		lb_pulse(cell->lun, t);
+}
+
 /*
- * A good transfer inside the window. Returns whether there is more to do: the `look_at` number of
- * transfers has been reached.
+ * IO, a good transfer inside the window, into CELL. Returns whether there is more to do: the
+ * `look_at` number of transfers has been reached.
  */
 static inline __attribute__((always_inline)) bool lb_take_one(
-	struct lb_io *io, struct lb_lane *lane, uint64_t t, const bool shares_hist)
+	const struct lb_io *io, struct lb_cell *cell, uint64_t t, const enum lb_sharing sharing)
 {
-	struct lb_cell *cell = lane->cell[io->op];
 	uint64_t lat = t - io->issue_ns;
 	uint64_t *bucket = &cell->hist->count[lb_hist_bucket(lat)];
 
-	if (shares_hist)
+	if (sharing == LB_SHARES_HIST)
 		__atomic_fetch_add(bucket, 1, __ATOMIC_RELAXED);
 	else
 		++*bucket;
-	cell->bytes += io->len;
 	cell->sum_ns += lat;
 	if (__builtin_expect(lat < cell->min_ns, 0))
 		cell->min_ns = lat;
 	if (__builtin_expect(lat > cell->max_ns, 0))
 		cell->max_ns = lat;
-	cell->last_ns = t;
 	return __builtin_expect(++cell->xfers == cell->look_at, 0);
 }
+
+/* As lb_take_counted(), from I/O FROM of the batch on, which has failed. */
+uint32_t lb_take_with_errors(
+	struct lb_worker *w, struct lb_io **batch, uint32_t from, uint32_t n, uint64_t t);
 
 /*
  * The batch at hand lies inside the window. Aims each I/O anew; returns how many of the batch are
  * to be issued again, moved to its front.
  */
-static inline __attribute__((always_inline)) uint32_t lb_take_counted(
-	struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t, const bool shares_hist)
+static inline __attribute__((always_inline)) uint32_t lb_take_counted(struct lb_worker *w,
+	struct lb_io **batch, uint32_t n, uint64_t t, const enum lb_sharing sharing)
 {
-	uint32_t kept = 0;
+	struct lb_io **const end = batch + n;
 
-	for (uint32_t i = 0; i < n; i++) {
-		struct lb_io *io = batch[i];
+	for (struct lb_io **at = batch; at < end; at++) {
+		struct lb_io *io = *at;
 		struct lb_lane *lane = io->lane;
+		struct lb_cell *cell = lane->cell[io->op];
 
-		if (!lb_is_good(io)) {
-			lb_take_error(w, io, t, true);
-			continue;
-		}
-		if (lb_take_one(io, lane, t, shares_hist))
+		if (!lb_is_good(io))
+			return lb_take_with_errors(w, batch, (uint32_t)(at - batch), n, t);
+		lb_take_pulse(cell, t, sharing);
+		if (lb_take_one(io, cell, t, sharing))
 			lb_take_look(w, lane, io);
 		lb_lane_next(lane, io);
-		batch[kept++] = io;
 	}
-	return kept;
+	return n;
 }
 
 #endif

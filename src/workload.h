@@ -46,7 +46,7 @@ struct lb_lane {
 	uint64_t near_full_at; /* that of transfers from which a batch may end the run; LB_NEVER:
 				  not known here */
 	struct lb_pattern *pattern;    /* NULL: random */
-	struct lb_lun_state *lun;      /* for --count */
+	uint32_t qd, n_resting;        /* its places in flight; those that are not, now */
 	struct lb_lane_writes *writes; /* NULL: it only reads */
 	/* after errors */
 	uint64_t backoff_until_ns, good_at_error;

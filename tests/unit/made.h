@@ -78,14 +78,7 @@ static inline void made_board(struct made *m)
 	b->ios = made_zeros(p->n_slots, sizeof(*b->ios), 64);
 	b->workers = made_zeros(p->n_workers, sizeof(*b->workers), 64);
 	b->lun_states = made_zeros(p->n_luns, sizeof(*b->lun_states), 64);
-	for (uint32_t i = 0; i < p->n_lanes; i++) {
-		for (int op = 0; op < LB_OPS; op++) {
-			struct lb_cell *cell = lb_board_cell(b, i, (enum lb_op)op);
-
-			cell->min_ns = UINT64_MAX;
-			cell->hist = &b->hists[p->lanes[i].hist + (uint32_t)op];
-		}
-	}
+	lb_board_cells_init(b);
 	b->stage = LB_STAGE_DRAINED;
 	b->window.start_ns = MADE_OPEN_NS - SEC / 2;
 	b->window.open_ns = MADE_OPEN_NS;
@@ -172,7 +165,7 @@ static inline void made_op_xfers(
 	struct lb_cell *cell = lb_board_cell(&m->board, lane, op);
 
 	cell->xfers += n;
-	cell->bytes += n * m->stream.size_bytes;
+	cell->size_bytes = m->stream.size_bytes; /* a scene may have changed it */
 	cell->sum_ns += n * lat_ns;
 	if (lat_ns < cell->min_ns)
 		cell->min_ns = lat_ns;

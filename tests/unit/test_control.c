@@ -186,7 +186,6 @@ static void silence_ends_a_run_by_count(void **state)
 	cell->xfers = 1;
 	step(&b, 3 * SEC);
 	cell->errors = 7; /* that is nothing done */
-	cell->last_ns = START_NS + 6 * SEC;
 	step(&b, 7 * SEC - 1);
 	assert_int_equal(b.c.state, LB_CTL_MEASURING);
 	assert_int_equal(b.w->stalled, 0);

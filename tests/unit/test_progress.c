@@ -136,7 +136,7 @@ static struct made *running(uint64_t now_ns)
 	m->board.stage = LB_STAGE_RUNNING;
 	for (uint32_t i = 0; i < 4; i++) {
 		made_xfers(m, i, 1000, MS);
-		lb_board_cell(&m->board, i, LB_READ)->last_ns = now_ns - MS;
+		m->board.lun_states[i].last_ns = now_ns - MS;
 		m->board.ios[m->plan.lanes[i].slot].issue_ns = now_ns - MS;
 	}
 	return m;
@@ -207,9 +207,9 @@ static void silent_luns(void **state)
 	struct lb_progress_view v;
 
 	(void)state;
-	lb_board_cell(&m->board, 1, LB_READ)->last_ns = now_ns - SEC; /* not over a second */
-	lb_board_cell(&m->board, 2, LB_READ)->last_ns = now_ns - 3 * SEC;
-	lb_board_cell(&m->board, 3, LB_READ)->last_ns = now_ns - 2 * SEC;
+	m->board.lun_states[1].last_ns = now_ns - SEC; /* not over a second */
+	m->board.lun_states[2].last_ns = now_ns - 3 * SEC;
+	m->board.lun_states[3].last_ns = now_ns - 2 * SEC;
 	for (uint32_t i = 1; i < 4; i++)
 		m->board.ios[m->plan.lanes[i].slot].issue_ns = now_ns - 4 * SEC;
 	lb_progress_init(&p, LB_PROGRESS_NEVER, -1);
@@ -226,7 +226,7 @@ static void silent_luns(void **state)
 	assert_null(v.name);
 
 	/* a LUN that has never answered is silent since its first I/O */
-	lb_board_cell(&m->board, 3, LB_READ)->last_ns = 0;
+	m->board.lun_states[3].last_ns = 0;
 	m->board.ios[m->plan.lanes[3].slot + 7].issue_ns = now_ns - 4 * SEC;
 	lb_progress_look(&p, &v, &m->cfg, &m->board, now_ns);
 	assert_int_equal(v.n_silent, 1);

@@ -25,11 +25,10 @@ static void cells_add_up(void **state)
 	struct lb_hist h1 = {0}, h2 = {0};
 	struct lb_cell a = {
 		.xfers = 2,
-		.bytes = 8192,
+		.size_bytes = 4096,
 		.sum_ns = 300,
 		.min_ns = 100,
 		.max_ns = 200,
-		.last_ns = 5000,
 		.hist = &h1,
 		.outside = 7,
 		.errors = 1,
@@ -48,7 +47,6 @@ static void cells_add_up(void **state)
 	(void)state;
 	b.min_ns = 50;
 	b.max_ns = 150;
-	b.last_ns = 6000;
 	b.late_max_ns = 800;
 	b.first_error_ns = 3000;
 	b.first_error_offset = 512;
@@ -64,7 +62,6 @@ static void cells_add_up(void **state)
 	assert_int_equal(t.sum_ns, 600);
 	assert_int_equal(t.min_ns, 50);
 	assert_int_equal(t.max_ns, 200);
-	assert_int_equal(t.last_ns, 6000);
 	assert_int_equal(t.outside, 14);
 	assert_int_equal(t.errors, 2);
 	assert_int_equal(t.errors_other, 4);
@@ -133,7 +130,7 @@ static void tallies_add_up(void **state)
 {
 	struct lb_hist h = {0};
 	struct lb_cell cell = {.xfers = 3,
-		.bytes = 12288,
+		.size_bytes = 4096,
 		.sum_ns = 30,
 		.min_ns = 10,
 		.max_ns = 10,

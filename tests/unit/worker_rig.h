@@ -101,14 +101,7 @@ static inline void rig_cells(struct rig *g)
 	b->cursors = rig_alloc(g, p->n_cursors, sizeof(*b->cursors));
 	b->workers = rig_alloc(g, 1, sizeof(*b->workers));
 	b->lun_states = rig_alloc(g, p->n_luns, sizeof(*b->lun_states));
-	for (uint32_t l = 0; l < p->n_lanes; l++) {
-		for (int op = 0; op < LB_OPS; op++) {
-			struct lb_cell *cell = lb_board_cell(b, l, (enum lb_op)op);
-
-			cell->min_ns = UINT64_MAX;
-			cell->hist = &b->hists[p->lanes[l].hist + (uint32_t)op];
-		}
-	}
+	lb_board_cells_init(b);
 }
 
 static inline void rig_lane(struct rig *g, uint32_t l)
@@ -119,7 +112,7 @@ static inline void rig_lane(struct rig *g, uint32_t l)
 
 	lb_lane_init(&w->lanes[l], g->board, l, &w->patterns[l], &w->writes[l]);
 	w->fds[l] = g->board->luns[l].fd;
-	w->shares_hist |= lp->shares_hist;
+	lb_worker_shares(w, lp);
 	w->is_near_count |= w->count && w->lanes[l].near_full_at == LB_NEVER;
 	for (uint32_t s = lp->slot; s < lp->slot + lp->qd; s++)
 		w->ios[s] = (struct lb_io){.lane = &w->lanes[l],

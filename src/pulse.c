@@ -1,0 +1,75 @@
+#include "pulse.h"
+
+#include "clock.h"
+
+/* Moves *MAX up to V; returns whether it did. The sampler may put 0 there at any time. */
+static bool raise_to(uint64_t *max, uint64_t v)
+{
+	uint64_t was = __atomic_load_n(max, __ATOMIC_RELAXED);
+
+	while (was < v)
+		if (__atomic_compare_exchange_n(
+			    max, &was, v, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+void lb_pulse_gap(struct lb_lun_state *lun, uint64_t last_ns, uint64_t t)
+{
+	const struct lb_board *b = lun->board;
+	uint64_t open = atomic_load_explicit(&b->window.open_ns, memory_order_relaxed);
+	uint64_t from = last_ns > open ? last_ns : open, gap = t - from;
+	uint32_t n;
+
+	/* first, since whoever takes the gap puts 0 here afterwards */
+	__atomic_store_n(
+		&lun->look_ns, gap < b->stall_ns ? gap : b->stall_ns - 1, __ATOMIC_RELAXED);
+	if (raise_to(&lun->gap_ns, gap))
+		__atomic_store_n(&lun->gap_end_ns, t, __ATOMIC_RELAXED);
+	if (raise_to(&lun->longest_ns, gap))
+		__atomic_store_n(&lun->longest_end_ns, t, __ATOMIC_RELAXED);
+	if (gap < b->stall_ns)
+		return;
+	/* these lie so far apart that no two lanes are here at once */
+	n = atomic_load_explicit(&lun->n_stalls, memory_order_relaxed);
+	lun->stalls[n % LB_STALLS] = (struct lb_stall){.from_ns = from, .to_ns = t};
+	lun->stalled_ns += gap;
+	atomic_store_explicit(&lun->n_stalls, n + 1, memory_order_release);
+}
+
+void lb_pulse_move(struct lb_lun_state *lun, uint64_t last_ns, uint64_t t)
+{
+	if (__atomic_compare_exchange_n(
+		    &lun->last_ns, &last_ns, t, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+		t - last_ns > __atomic_load_n(&lun->look_ns, __ATOMIC_RELAXED))
+		lb_pulse_gap(lun, last_ns, t);
+}
+
+void lb_pulse_begin(struct lb_lun_state *lun, uint64_t t)
+{
+	if (!atomic_load_explicit(&lun->n_busy, memory_order_relaxed))
+		__atomic_store_n(&lun->last_ns, t, __ATOMIC_RELAXED);
+	atomic_fetch_add_explicit(&lun->n_busy, 1, memory_order_release);
+}
+
+void lb_pulse_rest(struct lb_lun_state *lun)
+{
+	atomic_fetch_sub_explicit(&lun->n_busy, 1, memory_order_relaxed);
+}
+
+uint64_t lb_pulse_silent_since(const struct lb_lun_state *lun)
+{
+	if (!atomic_load_explicit(&lun->n_busy, memory_order_acquire) ||
+		atomic_load_explicit(&lun->retired_ns, memory_order_relaxed))
+		return LB_NEVER;
+	return __atomic_load_n(&lun->last_ns, __ATOMIC_RELAXED);
+}
+
+uint64_t lb_pulse_take_gap(struct lb_lun_state *lun, uint64_t *end_ns)
+{
+	uint64_t gap_ns = __atomic_exchange_n(&lun->gap_ns, 0, __ATOMIC_RELAXED);
+
+	*end_ns = __atomic_load_n(&lun->gap_end_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&lun->look_ns, 0, __ATOMIC_RELEASE);
+	return gap_ns;
+}

@@ -168,6 +168,9 @@ static void kernel_counts(struct lb_lun_result *lun, const struct lb_lun_state *
 {
 	const struct lb_kernel_stat *a = &s->kernel_before, *z = &s->kernel_after;
 
+	/* some drivers never count: NVMe's multipath of Linux 6.1 */
+	if (!z->read_ios && !z->read_sectors && !z->write_ios && !z->write_sectors)
+		return;
 	/* a device that was replaced meanwhile counts from 0 again */
 	if (atomic_load(&s->has_kernel_stat) < 2 || z->read_ios < a->read_ios ||
 		z->read_sectors < a->read_sectors || z->write_ios < a->write_ios ||

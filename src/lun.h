@@ -20,11 +20,15 @@ enum lb_lun_fate { LB_FATE_PENDING, LB_FATE_USED, LB_FATE_PASSED_OVER, LB_FATE_R
 #define LB_PATHS_MAX 32 /* that are kept; more are counted */
 #define LB_NAMES_MAX 16
 
-/* One way to the LUN below a multipath map. */
+/* One way to a LUN. Empty: unknown, or there is no such thing for its kind. */
 struct lb_path {
 	char name[32];       /* its kernel name */
-	char hctl[24];       /* host:channel:target:lun */
+	char hctl[24];       /* SCSI: host:channel:target:lun */
 	char state[24];      /* of the device: "running", "offline", NVMe's "live" */
+	char dm_state[8];    /* of the path in a multipath map: "active", "failed" */
+	char controller[16]; /* NVMe: "nvme0" */
+	char transport[16];  /* of that: "tcp", "rdma", "fc", "pcie", "loop" */
+	char address[160];   /* as its transport has it: "traddr=10.0.0.5,trsvcid=4420" */
 	int64_t queue_depth; /* -1 unknown */
 };
 
@@ -71,8 +75,8 @@ struct lb_lun {
 	bool is_host_cached;      /* is, or lies on, a loop device without direct I/O */
 	bool is_partition;        /* of a disk; a map of a partition has dm_type "part" */
 	bool wwid_not_unique;     /* a target of another size has the same one */
-	uint32_t n_paths;         /* of a multipath map; the first LB_PATHS_MAX are in `paths` */
-	uint32_t n_paths_up;      /* running or live */
+	uint32_t n_paths;    /* of a map, or native NVMe's; the first LB_PATHS_MAX in `paths` */
+	uint32_t n_paths_up; /* by lb_path_is_up() */
 	struct lb_path paths[LB_PATHS_MAX];
 	struct lb_names held_by; /* maps and arrays on it or its partitions, mounts, swap */
 	struct lb_names lies_on; /* all below it, through slaves/; a partition's disk */

@@ -9,6 +9,7 @@
 
 #include "engine.h"
 #include "hist.h"
+#include "paths.h"
 #include "result.h"
 #include "units.h"
 
@@ -166,12 +167,22 @@ static void wwid_not_unique(const struct look *k, int i, const struct load *l)
 			l->lun->wwid);
 }
 
-static bool is_down(const struct lb_path *p)
+/* A local NVMe disk that could have two ports mostly has one, as it should. */
+static bool is_local(const struct lb_lun *lun)
 {
-	return p->state[0] && strcmp(p->state, "running") && strcmp(p->state, "live");
+	return !strcmp(lun->paths[0].transport, "pcie");
 }
 
-/* Of a map: paths that do not run, or only one; of a path: that it is no more than that. */
+/* "sdd offline", "sde failed, though running". */
+static size_t put_path(char *buf, size_t n, const struct lb_path *p)
+{
+	bool is_failed = !strcmp(p->dm_state, "failed");
+
+	return (size_t)snprintf(buf, n, "%s %s%s%s", p->name, is_failed ? p->dm_state : p->state,
+		is_failed && p->state[0] ? ", though " : "", is_failed ? p->state : "");
+}
+
+/* Paths that do not run, or only one; of a path: that it is no more than that. */
 static void paths(const struct look *k, int i, const struct load *l)
 {
 	const struct lb_lun *lun = l->lun;
@@ -183,19 +194,20 @@ static void paths(const struct look *k, int i, const struct load *l)
 			"one path of the multipath map %.128s: give the map, for its rate and what is "
 			"lost with a path",
 			lun->map);
-	if (strcmp(lun->dm_type, "mpath"))
-		return;
-	for (uint32_t p = 0; p < lun->n_paths && p < LB_PATHS_MAX && len < sizeof(down); p++)
-		if (is_down(&lun->paths[p]))
-			len += (size_t)snprintf(down + len, sizeof(down) - len, "%s%s %s",
-				len ? ", " : ": ", lun->paths[p].name, lun->paths[p].state);
+	for (uint32_t p = 0; p < lun->n_paths && p < LB_PATHS_MAX && len + 3 < sizeof(down); p++) {
+		if (!lb_path_is_down(&lun->paths[p]))
+			continue;
+		len += (size_t)snprintf(down + len, sizeof(down) - len, "%s", len ? ", " : ": ");
+		len += put_path(down + len, sizeof(down) - len, &lun->paths[p]);
+	}
 	if (len)
 		lb_findings_add(k->f, LB_DISTORTS, i, "paths-down", "%u of %u paths are up%s",
 			lun->n_paths_up, lun->n_paths, down);
-	else if (lun->n_paths == 1)
+	else if (lun->n_paths == 1 && !is_local(lun))
 		lb_findings_add(k->f, LB_DISTORTS, i, "single-path",
-			"the map has one path only: its rate is that of one port, and nothing is left when "
-			"it is lost");
+			"%s one path only: its rate is that of one port, and nothing is left when it is "
+			"lost",
+			lun->dm_type[0] ? "the map has" : "there is");
 }
 
 static void scheduler_over_multipath(const struct look *k, int i, const struct load *l)

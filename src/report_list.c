@@ -68,6 +68,27 @@ static uint32_t shown_paths(const struct lb_lun *lun)
 	return lun->n_paths < LB_PATHS_MAX ? lun->n_paths : LB_PATHS_MAX;
 }
 
+/* Its states as multipath -ll has them: "failed running" is one that only device-mapper gave up. */
+static void add_path(struct lb_table *t, const struct lb_path *path)
+{
+	char text[64];
+
+	lb_table_add(t, "  %s", path->name);
+	add_printable(t, path->controller[0] ? path->controller : path->hctl);
+	lb_table_add(t, "%s", "");
+	add_printable(t, path->transport);
+	lb_table_add(t, "%s", "");
+	lb_table_add(t, "%s", "");
+	snprintf(text, sizeof(text), "%s%s%s", path->dm_state,
+		path->dm_state[0] && path->state[0] ? " " : "", path->state);
+	add_printable(t, text);
+	lb_table_add(t, "%s", "");
+	if (path->queue_depth >= 0)
+		lb_table_add(t, "queue depth %" PRIi64, path->queue_depth);
+	else
+		add_printable(t, path->address);
+}
+
 /* by enum lb_write */
 static const char *const write_words[] = {"unknown", "allowed", "refused", "no answer"};
 
@@ -82,28 +103,14 @@ static void add_row(struct lb_table *t, const struct lb_list_row *row)
 	add_what(t, lun);
 	add_printable(t, lun->wwid);
 	add_blocks(t, lun);
-	if (strcmp(lun->dm_type, "mpath"))
+	if (strcmp(lun->dm_type, "mpath") && !lun->n_paths)
 		lb_table_add(t, "%s", "");
 	else
 		lb_table_add(t, "%u of %u", lun->n_paths_up, lun->n_paths);
 	lb_table_add(t, "%s", write_words[row->write]);
 	add_use(t, row);
-	for (uint32_t i = 0; i < shown_paths(lun); i++) {
-		const struct lb_path *path = &lun->paths[i];
-
-		lb_table_add(t, "  %s", path->name);
-		add_printable(t, path->hctl);
-		lb_table_add(t, "%s", "");
-		lb_table_add(t, "%s", "");
-		lb_table_add(t, "%s", "");
-		lb_table_add(t, "%s", "");
-		add_printable(t, path->state);
-		lb_table_add(t, "%s", "");
-		if (path->queue_depth >= 0)
-			lb_table_add(t, "queue depth %" PRIi64, path->queue_depth);
-		else
-			lb_table_add(t, "%s", "");
-	}
+	for (uint32_t i = 0; i < shown_paths(lun); i++)
+		add_path(t, &lun->paths[i]);
 }
 
 /* Why, in a line of its own: it is as long as it must be. *LAST: the unknown of the last note. */

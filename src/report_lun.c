@@ -44,7 +44,11 @@ static void put_paths(struct lb_json *j, const struct lb_lun *lun)
 		lb_json_str(j, "name", path->name);
 		put_text(j, "hctl", path->hctl);
 		put_text(j, "state", path->state);
+		put_text(j, "dm_state", path->dm_state);
 		put_known(j, "queue_depth", path->queue_depth);
+		put_text(j, "controller", path->controller);
+		put_text(j, "transport", path->transport);
+		put_text(j, "address", path->address);
 		lb_json_close(j, '}');
 	}
 	lb_json_close(j, ']');

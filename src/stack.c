@@ -10,7 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "dmstat.h"
+#include "paths.h"
 #include "sysfs.h"
 
 #define DEPTH_MAX   16   /* of maps on maps */
@@ -21,6 +21,7 @@ struct walk {
 	struct lb_stack *stack;
 	struct lb_lun *lun;
 	uint32_t index;
+	struct lb_dmstat dm; /* of the LUN, if it is a multipath map */
 	uint32_t n_visited;
 	dev_t visited[VISITED_MAX];
 };
@@ -214,37 +215,6 @@ static void add_below(struct walk *w, dev_t dev, bool is_path)
 	s->below[s->n_below++] = (struct lb_below){.lun = w->index, .is_path = is_path, .dev = dev};
 }
 
-/* /sys/block/sda/device is a link to .../0:0:0:1 */
-static void read_hctl(int dir, char *buf, size_t n)
-{
-	char link[512];
-	ssize_t len = readlinkat(dir, "device", link, sizeof(link) - 1);
-	char *base;
-	unsigned int h, c, t;
-
-	if (len < 0)
-		return;
-	link[len] = '\0';
-	base = strrchr(link, '/');
-	base = base ? base + 1 : link;
-	if (sscanf(base, "%u:%u:%u:", &h, &c, &t) == 3)
-		snprintf(buf, n, "%.*s", (int)n - 1, base);
-}
-
-static void add_path(struct lb_lun *lun, int dir, const char *name)
-{
-	struct lb_path path = {.queue_depth = lb_sysfs_number(dir, "device/queue_depth")};
-
-	name_of(dir, name, path.name, sizeof(path.name));
-	read_hctl(dir, path.hctl, sizeof(path.hctl));
-	lb_sysfs_text(dir, "device/state", path.state, sizeof(path.state));
-	if (!strcmp(path.state, "running") || !strcmp(path.state, "live"))
-		lun->n_paths_up++;
-	if (lun->n_paths < LB_PATHS_MAX)
-		lun->paths[lun->n_paths] = path;
-	lun->n_paths++;
-}
-
 static void walk_slaves(struct walk *w, int dir, unsigned int depth);
 
 /* The LUN lies on the device of DIR, called NAME, and all that this one lies on. */
@@ -259,7 +229,7 @@ static void lies_on(struct walk *w, int dir, const char *name, bool is_path, uns
 	add_name(&w->lun->lies_on, shown);
 	add_below(w, dev, is_path);
 	if (is_path)
-		add_path(w->lun, dir, name);
+		lb_paths_add(w->lun, dir, shown, dev, &w->dm);
 	walk_slaves(w, dir, depth - 1);
 }
 
@@ -308,15 +278,20 @@ static void walk_slaves(struct walk *w, int dir, unsigned int depth)
 
 /* ---- the type of a map ---- */
 
+static int control(struct lb_stack *s)
+{
+	if (!s->has_tried_control)
+		s->control = lb_dmstat_open();
+	s->has_tried_control = true;
+	return s->control;
+}
+
 /* The type of the first target of map DEV, which only root may ask for. */
 static void ask_type(struct lb_stack *s, dev_t dev, char *type, size_t n)
 {
 	char target[32];
 
-	if (!s->has_tried_control)
-		s->control = lb_dmstat_open();
-	s->has_tried_control = true;
-	if (!lb_dmstat_type(s->control, dev, target, sizeof(target)) && target[0])
+	if (!lb_dmstat_type(control(s), dev, target, sizeof(target)) && target[0])
 		snprintf(type, n, "%.*s", (int)n - 1,
 			strcmp(target, "multipath") ? target : "mpath");
 }
@@ -441,8 +416,11 @@ void lb_stack_describe(struct lb_stack *s, struct lb_lun *lun, uint32_t index)
 		return;
 	if (lun->dm_name[0] && !lun->dm_type[0])
 		ask_type(s, lun->dev, lun->dm_type, sizeof(lun->dm_type));
+	if (!strcmp(lun->dm_type, "mpath"))
+		lb_dmstat_multipath(control(s), lun->dev, &w.dm); /* or nothing is known */
 	visit(&w, lun->dev);
 	walk_slaves(&w, dir, DEPTH_MAX);
+	lb_paths_add_nvme(lun, dir);
 	w.n_visited = 0;
 	for (char *c = name; (c = strchr(c, '/'));) /* as it is spelled in here */
 		*c = '!';

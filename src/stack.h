@@ -45,7 +45,7 @@ bool lb_stack_is_path(struct lb_stack *s, dev_t dev);
 /*
  * Fills in paths, held_by, lies_on, in_use of LUN, number INDEX, a block device that
  * lb_sysfs_describe() has told of, and dm_type where the uuid did not tell; appends to `below`. By
- * sysfs, and one ioctl on device-mapper's control: nothing of it waits for a device.
+ * sysfs, and ioctls on device-mapper's control: nothing of it waits for a device.
  */
 void lb_stack_describe(struct lb_stack *s, struct lb_lun *lun, uint32_t index);
 

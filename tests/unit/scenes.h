@@ -189,8 +189,12 @@ static inline void scene_identity(struct lb_lun *lun)
 	lun->optimal_io_bytes = 16384;
 	lun->read_only = 0;
 	lun->n_paths = 2;
-	lun->paths[0] = (struct lb_path){"sda", "2:0:0:1", "running", 64};
-	lun->paths[1] = (struct lb_path){"sdb", "", "", LB_LUN_UNKNOWN};
+	lun->paths[0] = (struct lb_path){.name = "sda",
+		.hctl = "2:0:0:1",
+		.state = "running",
+		.dm_state = "active",
+		.queue_depth = 64};
+	lun->paths[1] = (struct lb_path){.name = "sdb", .queue_depth = LB_LUN_UNKNOWN};
 	lun->held_by = (struct lb_names){2, {"mpath0p1", "mounted on /u01"}};
 	lun->lies_on = (struct lb_names){2, {"sda", "sdb"}};
 }

@@ -287,6 +287,7 @@ static void map_with(struct lb_lun *lun, const char *const states[])
 	for (uint32_t i = 0; states[i]; i++) {
 		struct lb_path *p = &lun->paths[i];
 
+		*p = (struct lb_path){.queue_depth = LB_LUN_UNKNOWN};
 		snprintf(p->name, sizeof(p->name), "sd%c", 'c' + (int)i);
 		snprintf(p->state, sizeof(p->state), "%s", states[i]);
 		lun->n_paths++;
@@ -314,10 +315,28 @@ static void paths_of_a_map(void **state)
 	expect_of_luns(m, false, 0, "paths-down", "0 of 1 paths are up: sdc blocked");
 	map_with(lun, (const char *const[]){"running", "", NULL}); /* not told */
 	expect_of_luns(m, false, 0, NULL, NULL);
-	map_with(lun, (const char *const[]){"blocked", NULL});
-	strcpy(lun->dm_type, "linear"); /* no map of paths */
+	map_with(lun, (const char *const[]){"running", "running", NULL});
+	strcpy(lun->paths[0].dm_state, "active");
 	expect_of_luns(m, false, 0, NULL, NULL);
+	strcpy(lun->paths[1].dm_state, "failed"); /* SCSI has not noticed, or it is back by now */
+	lun->n_paths_up = 1;
+	expect_of_luns(
+		m, false, 0, "paths-down", "1 of 2 paths are up: sdd failed, though running");
+	map_with(lun, (const char *const[]){"", "", NULL}); /* paths that are no disks */
+	strcpy(lun->paths[0].dm_state, "failed");
+	strcpy(lun->paths[1].dm_state, "active");
+	lun->n_paths_up = 1;
+	expect_of_luns(m, false, 0, "paths-down", "1 of 2 paths are up: sdc failed");
+	map_with(lun, (const char *const[]){"live", NULL}); /* native NVMe */
 	lun->dm_type[0] = '\0';
+	strcpy(lun->paths[0].transport, "tcp");
+	expect_of_luns(m, false, 0, "single-path",
+		"there is one path only: its rate is that of one port, and nothing is left when it is "
+		"lost");
+	strcpy(lun->paths[0].transport, "pcie"); /* as a disk in a slot has it */
+	expect_of_luns(m, false, 0, NULL, NULL);
+	lun->n_paths = 0;
+	memset(lun->paths, 0, sizeof(lun->paths));
 	strcpy(lun->map, "mpatha");
 	expect_of_luns(m, false, 0, "single-path",
 		"one path of the multipath map mpatha: give the map, for its rate and what is lost with a "

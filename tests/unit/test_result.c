@@ -597,7 +597,7 @@ static void cpu_figures(void **state)
 
 static void kernel_counts(void **state)
 {
-	struct made *m = made_new(3, 1, 4);
+	struct made *m = made_new(4, 1, 4);
 	struct lb_lun_state *s = m->board.lun_states;
 	struct lb_result *r;
 
@@ -610,12 +610,14 @@ static void kernel_counts(void **state)
 	s[2].has_kernel_stat = 2;
 	s[2].kernel_before = (struct lb_kernel_stat){10, 100, 1000, 10000};
 	s[2].kernel_after = (struct lb_kernel_stat){10, 99, 1000, 10000};
+	s[3].has_kernel_stat = 2; /* nothing is ever counted there */
 	r = made_result(m);
 	assert_true(r->luns[0].has_kernel);
 	assert_int_equal(r->luns[0].kernel_ios, 7);
 	assert_int_equal(r->luns[0].kernel_bytes, 128 * 512);
 	assert_false(r->luns[1].has_kernel);
 	assert_false(r->luns[2].has_kernel);
+	assert_false(r->luns[3].has_kernel);
 	made_done(m);
 }
 

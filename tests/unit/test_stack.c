@@ -1,6 +1,7 @@
 /* stack.c over trees made for it. */
 #include <sys/sysmacros.h>
 
+#include "paths.h"
 #include "stack.h"
 #include "sysfs.h"
 #include "tree.h"
@@ -262,6 +263,134 @@ static void more_than_are_kept_are_counted(void **state)
 	done(s);
 }
 
+/* Controller NUMBER of subsystem 3, to which it links, with a path to the namespaces NSIDS. */
+static void put_controller(struct tree *t, int ctrl, const char *transport, const char *address,
+	const char *state, const char *nsids)
+{
+	char dir[32], disk[64], link[96], to[64];
+
+	snprintf(dir, sizeof(dir), "nvme%d", ctrl);
+	put(t, dir, "state", state);
+	put(t, dir, "transport", transport);
+	put(t, dir, "address", address);
+	for (; *nsids; nsids++) {
+		snprintf(disk, sizeof(disk), "%s/nvme3c%dn%c", dir, ctrl, *nsids);
+		put(t, disk, "hidden", "1");
+		snprintf(link, sizeof(link), "devices/%s/device", disk);
+		snprintf(to, sizeof(to), "../../%s", dir);
+		assert_int_equal(symlinkat(to, t->root_fd, link), 0);
+	}
+	snprintf(link, sizeof(link), "devices/nvme-subsys3/%s", dir);
+	snprintf(to, sizeof(to), "../%s", dir);
+	assert_int_equal(symlinkat(to, t->root_fd, link), 0);
+}
+
+/* As the kernel lays out two namespaces behind three controllers of one subsystem. */
+static void put_subsystem(struct tree *t)
+{
+	put(t, "nvme-subsys3", "model", "HPE Alletra");
+	put_controller(t, 0, "tcp", "traddr=10.0.0.5,trsvcid=4420", "live", "12");
+	put_controller(t, 11, "fc",
+		"traddr=nn-0x2ff70002ac020a3d:pn-0x20310002ac020a3d,"
+		"host_traddr=nn-0x20000090fae0b5f4:pn-0x10000090fae0b5f4",
+		"connecting", "1");
+	put_controller(t, 2, "tcp", "traddr=10.0.0.6,trsvcid=4420", "live", "2");
+	put(t, "nvme-subsys3/nvme3n1", "ro", "0");
+	number(t, "259:1", "nvme-subsys3/nvme3n1");
+	assert_int_equal(
+		symlinkat("../../nvme-subsys3", t->root_fd, "devices/nvme-subsys3/nvme3n1/device"),
+		0);
+}
+
+static const struct lb_path *path_called(const struct lb_lun *lun, const char *name)
+{
+	for (uint32_t i = 0; i < lun->n_paths; i++)
+		if (!strcmp(lun->paths[i].name, name))
+			return &lun->paths[i];
+	fail_msg("no path %s", name);
+	return NULL;
+}
+
+static void native_paths_of_nvme(void **state)
+{
+	struct tree *t = *state;
+	const struct lb_path *p;
+	struct seen *s;
+
+	put_subsystem(t);
+	s = look(t, 259, 1);
+	assert_int_equal(s->lun.n_paths, 2); /* nvme2 does not show this one */
+	assert_int_equal(s->lun.n_paths_up, 1);
+	p = path_called(&s->lun, "nvme3c0n1");
+	assert_string_equal(p->controller, "nvme0");
+	assert_string_equal(p->state, "live");
+	assert_string_equal(p->transport, "tcp");
+	assert_string_equal(p->address, "traddr=10.0.0.5,trsvcid=4420");
+	assert_string_equal(p->hctl, "");
+	assert_string_equal(p->dm_state, "");
+	assert_int_equal(p->queue_depth, LB_LUN_UNKNOWN);
+	p = path_called(&s->lun, "nvme3c11n1");
+	assert_string_equal(p->controller, "nvme11");
+	assert_string_equal(p->state, "connecting");
+	assert_string_equal(p->address, "traddr=nn-0x2ff70002ac020a3d:pn-0x20310002ac020a3d,"
+					"host_traddr=nn-0x20000090fae0b5f4:pn-0x10000090fae0b5f4");
+	assert_string_equal(joined(&s->lun.lies_on), ""); /* they are no devices of their own */
+	done(s);
+}
+
+/* One controller, which the disk belongs to: an NVMe disk has no paths then, as SCSI's has none. */
+static void an_nvme_disk_without_multipath(void **state)
+{
+	struct tree *t = *state;
+	struct seen *s;
+
+	put(t, "nvme4", "state", "live");
+	put(t, "nvme4", "transport", "pcie");
+	put(t, "nvme4/nvme4n1", "ro", "0");
+	number(t, "259:2", "nvme4/nvme4n1");
+	assert_int_equal(symlinkat("../../nvme4", t->root_fd, "devices/nvme4/nvme4n1/device"), 0);
+	s = look(t, 259, 2);
+	assert_int_equal(s->lun.n_paths, 0);
+	done(s);
+}
+
+/* As device-mapper tells them, here by hand: only root may ask. */
+static void states_that_device_mapper_tells(void **state)
+{
+	struct tree *t = *state;
+	struct lb_lun lun = {.n_paths = 0};
+	struct lb_dmstat dm;
+
+	put_path(t, "sda", "8:0", "2:0:0:1", "running");
+	put_path(t, "sdb", "8:16", "3:0:0:1", "running");
+	put_path(t, "sdc", "8:32", "4:0:0:1", "offline");
+	put_path(t, "sdd", "8:48", "5:0:0:1", "running");
+	assert_int_equal(lb_dmstat_parse("2 0 0 0 1 1 A 0 3 0 8:0 A 0 8:16 F 2 8:32 A 0",
+				 "0 0 1 1 round-robin 0 3 0", &dm),
+		0);
+	for (unsigned int i = 0; i < 4; i++) {
+		char name[8], numbers[16];
+		int dir;
+
+		snprintf(name, sizeof(name), "sd%c", (char)('a' + i));
+		snprintf(numbers, sizeof(numbers), "8:%u", 16 * i);
+		dir = lb_sysfs_dir(t->block_fd, numbers);
+		lb_paths_add(&lun, dir, name, makedev(8, 16 * i), &dm);
+		close(dir);
+	}
+	assert_int_equal(lun.n_paths, 4);
+	assert_int_equal(lun.n_paths_up, 2);
+	assert_string_equal(lun.paths[0].dm_state, "active");
+	assert_string_equal(lun.paths[1].dm_state, "failed");
+	assert_string_equal(lun.paths[2].dm_state, "active");
+	assert_string_equal(lun.paths[3].dm_state, ""); /* not in its table any more */
+	assert_true(lb_path_is_up(&lun.paths[0]) && !lb_path_is_down(&lun.paths[0]));
+	assert_true(lb_path_is_down(&lun.paths[1]) && lb_path_is_down(&lun.paths[2]));
+	assert_true(lb_path_is_up(&lun.paths[3]));
+	assert_false(lb_path_is_up(&(struct lb_path){.name = "sde"}));
+	assert_false(lb_path_is_down(&(struct lb_path){.name = "sde"}));
+}
+
 static void nothing_is_told(void **state)
 {
 	struct tree *t = *state;
@@ -282,6 +411,9 @@ int main(void)
 		ON_TREE(mounts_and_swap),
 		ON_TREE(circles_end),
 		ON_TREE(more_than_are_kept_are_counted),
+		ON_TREE(native_paths_of_nvme),
+		ON_TREE(an_nvme_disk_without_multipath),
+		ON_TREE(states_that_device_mapper_tells),
 		ON_TREE(nothing_is_told),
 	};
 

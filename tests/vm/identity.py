@@ -57,18 +57,30 @@ def _():
     eq(sorted(f"/dev/{p['name']}" for p in a["paths"]), sorted(paths()), "paths")
     for p in a["paths"]:
         ok(re.fullmatch(r"\d+:0:0:\d+", p["hctl"]), f"hctl {p['hctl']}")
-        ok(p["state"] == "running" and p["queue_depth"] > 0, f"{p}")
+        ok((p["state"], p["dm_state"]) == ("running", "active") and p["queue_depth"] > 0, f"{p}")
     eq(sorted(a["lies_on"]), sorted(p["name"] for p in a["paths"]), "lies_on")
     eq((a["held_by"], a["in_use"]), (["mpatha1"], None), "held by")
     table = guest.result("table").expect(0).out
     has(table, r"^/dev/mapper/mpatha +dm-\d+ +64M +3PARdata VV +3[0-9a-f]{16} +512 +2 of 2 +refused +mpatha1, unused$", "table")
-    has(table, rf"^  {guest.fact('path1')} +\d+:0:0:\d+ +running +queue depth \d+$", "table")
+    has(table, rf"^  {guest.fact('path1')} +\d+:0:0:\d+ +active running +queue depth \d+$", "table")
 
 
 @test("a path that is offline shows in its map's row")
 def _():
     a = row("offline", MAPS[0])
     eq(sorted(p["state"] for p in a["paths"]), ["offline", "running"], "states")
+
+
+@test("a path that device-mapper has failed is told, and is a finding, though SCSI's state is running")
+def _():
+    name = guest.fact("path1")
+    for lun in (row("failed", MAPS[0]), guest.result("failed_run").expect(0).json["luns"][0]):
+        eq({p["name"]: (p["state"], p["dm_state"]) for p in lun["paths"]},
+           {name: ("running", "failed"), guest.fact("path2"): ("running", "active")}, "states")
+    table = guest.result("failed_table").expect(0).out
+    has(table, r"^/dev/mapper/mpatha .* 1 of 2 ", "table")
+    has(table, rf"^  {name} +\d+:0:0:\d+ +failed running +queue depth \d+$", "table")
+    has(" ".join(guest.result("failed_check").out.split()), rf"1 of 2 paths are up: {name} failed, though running", "check")
 
 
 @test("two paths, or a path and its map: status 2, and the map to use is named")
@@ -87,7 +99,7 @@ def _():
 def _():
     eq(why("plain", 2), {paths()[0]: "a path of /dev/mapper/plain, which is given too: give the map alone"}, "plain")
     plain = document("plain_list")["luns"][0]
-    eq((plain["dm_type"], plain["wwid"], len(plain["paths"])), ("mpath", None, 2), "plain")
+    eq((plain["dm_type"], plain["wwid"], [p["dm_state"] for p in plain["paths"]]), ("mpath", None, ["active", "active"]), "plain")
 
 
 @test("a partition beside its map, or beside the map of its disk, is passed over; alone it is measured")

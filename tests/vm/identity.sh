@@ -64,6 +64,16 @@ run glob measure /dev/mapper/*
 echo offline >"/sys/block/$1/device/state"
 run offline ./lunbench list --json - /dev/mapper/mpatha
 echo running >"/sys/block/$1/device/state"
+# one that device-mapper gave up, though SCSI's is well; multipathd would soon take it back
+multipath_d=$(pidof multipathd)
+kill -STOP "$multipath_d"
+dmsetup message mpatha 0 "fail_path $(dev_of "$1")" || die "cannot fail a path"
+run failed ./lunbench list --json - /dev/mapper/mpatha
+run failed_table ./lunbench list /dev/mapper/mpatha
+run failed_check ./lunbench check /dev/mapper/mpatha
+run failed_run measure /dev/mapper/mpatha
+dmsetup message mpatha 0 "reinstate_path $(dev_of "$1")"
+kill -CONT "$multipath_d"
 
 # a volume on the partition's map, a file system on it
 dmsetup create vg-lv -u LVM-1 --table "0 65536 linear /dev/mapper/mpatha1 0" || die "no volume"

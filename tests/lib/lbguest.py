@@ -69,5 +69,5 @@ def is_untouched(lun, window_s, qd, device_s):
     """A healthy LUN whose I/Os take device_s each did all it could in a window, whatever befell the others."""
     near(lun["xfers"], qd * window_s / device_s, f"{lun['name']}: xfers", rel=0.02)
     near(lun["latency"]["p50_ns"] / 1e9, device_s, f"{lun['name']}: p50, s", rel=0.02)
-    between(lun["latency"]["max_ns"] / 1e9, device_s, 1.5 * device_s, f"{lun['name']}: longest latency, s")
+    between(lun["latency"]["max_ns"] / 1e9, device_s, device_s + 0.02, f"{lun['name']}: longest latency, s")
     eq((lun["errors"], lun["outstanding"]), (0, 0), f"{lun['name']}: errors, outstanding")

@@ -7,7 +7,7 @@
 
 # each LUN answers after 50 ms; nb0 is the healthy one that every run has beside it
 two_hosts dev_size_mb=8 max_luns=5 ndelay=50000000
-await "the paths do not show up" are_disks sda sdb sdc sdd sde sdf sdg sdh sdi sdj
+await are_disks sda sdb sdc sdd sde sdf sdg sdh sdi sdj || die "the paths do not show up"
 null_disk nb0 size=64 queue_mode=2 irqmode=2 completion_nsec=50000000
 
 maps='offline deleted queued failed down'
@@ -82,9 +82,5 @@ for map in $maps; do
 	for engine in $engines; do collect "$map.$engine"; done
 done
 collect stopped
-tries=0
-while [ "$(stuck)" -gt 0 ] && [ $tries -lt 60 ]; do
-	tries=$((tries + 1))
-	usleep 50000
-done
+await is_none_stuck
 fact stuck_after "$(stuck)"

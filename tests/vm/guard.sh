@@ -8,7 +8,7 @@
 modprobe -a dm-thin-pool ext4 raid1 nvmet target_core_mod target_core_file || die "modules are missing"
 modprobe brd rd_nr=6 rd_size=8192 || die "no ram disks"
 two_hosts dev_size_mb=16 num_parts=1
-await "the two paths do not show up" are_disks sda1 sdb1
+await are_disks sda1 sdb1 || die "the two paths do not show up"
 
 # look NAME DEVICE [OPTION...]: what is said of the device, by looking and by opening; neither may change a byte of it
 look() {

@@ -49,12 +49,11 @@ ok() {
 	fi
 }
 
-await() { # await WHAT CMD...: until CMD succeeds, at most 30 s; WHAT is what does not come to be
-	await_what=$1 await_tries=0
-	shift
+await() { # await CMD...: until CMD succeeds; whether it did within 30 s
+	await_tries=0
 	until "$@" 2>/dev/null; do
 		await_tries=$((await_tries + 1))
-		[ $await_tries -lt 600 ] || die "$await_what"
+		[ $await_tries -lt 600 ] || return 1
 		usleep 50000
 	done
 }
@@ -151,7 +150,7 @@ begin() { # begin NAME CMD...: in the background; collect NAME says later what c
 
 under_way() { # under_way NAME...: waits until all of these measure, by their live lines (--progress always)
 	for waited; do
-		await "$waited does not get under way" grep -q left "/tmp/$waited.err"
+		await grep -q left "/tmp/$waited.err" || die "$waited does not get under way: $(cat "/tmp/$waited.err")"
 	done
 }
 
@@ -160,6 +159,10 @@ collect() { # collect NAME: as `run NAME` does, and the facts NAME.began and NAM
 	fact "$1.ended" "$(cat "/tmp/$1.ended")"
 	# shellcheck disable=SC2016 # sh is to read them
 	run "$1" sh -c 'cat "/tmp/$0.out"; cat "/tmp/$0.err" >&2; exit "$(cat "/tmp/$0.status")"' "$1"
+}
+
+is_none_stuck() {
+	[ "$(stuck)" -eq 0 ]
 }
 
 stuck() { # how many threads of lunbench are held in the kernel

@@ -30,7 +30,7 @@ two_hosts dev_size_mb=64 max_luns=3 num_parts=1
 udevadm trigger
 udevadm settle -t 30
 multipathd || die "no multipathd"
-await "multipathd makes no mpathc" are_disks mapper/mpathc
+await are_disks mapper/mpathc || die "multipathd makes no mpathc"
 udevadm settle -t 30
 for m in mpatha mpathb mpathc; do
 	kpartx -a /dev/mapper/$m || die "no kpartx"

@@ -6,7 +6,7 @@
 
 # two hosts that show the same LUN; it answers after 200 us
 two_hosts dev_size_mb=64 ndelay=200000
-await "the two paths do not show up" are_disks sda sdb
+await are_disks sda sdb || die "the two paths do not show up"
 multipath_map mpatha '' '1 queue_if_no_path' sda sdb
 
 for engine in io_uring libaio sync auto; do

@@ -6,7 +6,7 @@
 . ./guest-lib.sh
 
 modprobe null_blk nr_devices=2000 queue_mode=2 submit_queues=1 hw_queue_depth=8 gb=1 || die "no null_blk"
-await "2000 LUNs do not show up" are_disks nullb1999
+await are_disks nullb1999 || die "2000 LUNs do not show up"
 now() { cut -d' ' -f1 /proc/uptime; }
 
 fact list_began "$(now)"

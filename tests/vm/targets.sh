@@ -6,7 +6,7 @@
 
 # two hosts that show the same LUN, with a partition
 two_hosts dev_size_mb=64 num_parts=1
-await "the two paths do not show up" are_disks sda1 sdb
+await are_disks sda1 sdb || die "the two paths do not show up"
 null_disk nulla size=64 blocksize=4096 memory_backed=0
 multipath_map mpatha mpath-3600 '1 queue_if_no_path' sda sdb
 dmsetup create mpatha1 -u part1-mpath-3600 --table "0 2048 linear /dev/mapper/mpatha 2048" || die "no map on the map"

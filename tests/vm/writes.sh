@@ -7,7 +7,7 @@
 
 # two hosts that show the same LUN; it answers after 200 us
 two_hosts dev_size_mb=8 ndelay=200000
-await "the two paths do not show up" are_disks sda sdb
+await are_disks sda sdb || die "the two paths do not show up"
 naa=$(sed 's/^naa\.//' /sys/block/sda/device/wwid)
 map=/dev/mapper/mpatha
 multipath_map mpatha "mpath-3$naa" '1 queue_if_no_path' sda sdb

@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One interval; times in seconds from the window's opening. */
+/* One interval; times in seconds from the window's opening. Latencies of reads and writes together,
+ * or of responses in open loop; < 0: unknown. */
 struct lb_outage_point {
 	double begin_s, end_s;
 	double xfers;
-	double p99_ns; /* of reads and writes together, or of responses in open loop; < 0: unknown
-			*/
+	double p99_ns, max_ns;
 };
 
 /* A moment, or span, in which something happened to the LUN: a stall, errors, a path's state. */
@@ -25,20 +25,24 @@ struct lb_outage_event {
 struct lb_outage {
 	double begin_s, end_s; /* end_s: when it had recovered, or the last point's end */
 	bool has_recovered;
-	double baseline_per_s; /* median rate of the intervals before it */
+	bool has_event;        /* one stands beside it; else the rate alone tells of it */
+	double baseline_per_s; /* median rate of the quiet intervals before it; > 0 */
 	double fall_pct;       /* depth: the lowest rate below the baseline, 0 to 100 */
+	double mean_fall_pct;  /* the mean rate in it below the baseline */
 	double below_s;        /* time in it below 95% of the baseline */
-	double lost_xfers;     /* against the baseline, what a burst made up not counted */
-	double worst_p99_ns;   /* < 0: unknown */
+	double lost_xfers;     /* in it, against the baseline */
+	double worst_p99_ns, worst_max_ns; /* in it, or as it ended; < 0: unknown */
 	double catch_up_pct;   /* the highest rate after it above the baseline; 0: no burst */
 	double catch_up_s;     /* how long that lasted */
+	double catch_up_xfers; /* what it made up, against the baseline */
 };
 
 /*
- * Finds the outages of N points, in order of time, and writes at most MAX to OUT; returns how many
- * there are, or -ENOMEM. What makes one is said in lunbench(8), "Outages".
+ * Finds the outages of N points, which are in order of time, and events in any order. Returns how
+ * many there are, in *OUT (the caller frees it; NULL where there are none), or -ENOMEM. What makes
+ * an outage is said in lunbench(8), "Outages".
  */
 int lb_outages_find(const struct lb_outage_point *points, size_t n,
-	const struct lb_outage_event *events, size_t n_events, struct lb_outage *out, size_t max);
+	const struct lb_outage_event *events, size_t n_events, struct lb_outage **out);
 
 #endif

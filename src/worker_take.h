@@ -39,13 +39,13 @@ uint32_t lb_take(struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t
 /* From here on nothing is issued, and nothing changes in the cells but what came late. */
 void lb_take_close(struct lb_worker *w);
 
-/* Something of LANE came back at T, in the window; of a batch only the first moves the pulse. */
+/* Something of CELL's lane came back at T, in the window. */
 static inline __attribute__((always_inline)) void lb_take_pulse(
 	struct lb_cell *cell, uint64_t t, const enum lb_sharing sharing)
 {
 	if (sharing)
 		lb_pulse_shared(cell->lun, t);
-	else if (cell->lun->last_ns != t)
+	else
 		lb_pulse(cell->lun, t);
 }
 

@@ -1,5 +1,6 @@
 #include "board.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -36,6 +37,32 @@ int lb_window_close(struct lb_window *w, uint64_t (*now)(void *), void *clock)
 		;
 	end = now ? now(clock) : lb_now_ns();
 	atomic_store(&w->close_ns, end < planned ? end : planned);
+	return 1;
+}
+
+static uint64_t given(void *now_ns)
+{
+	return *(const uint64_t *)now_ns;
+}
+
+int lb_lun_retire(struct lb_board *b, uint32_t lun, uint64_t now_ns, const char *why)
+{
+	struct lb_lun_state *s = &b->lun_states[lun];
+	struct lb_event ev = {
+		.kind = LB_EV_LOST, .lun = (int32_t)lun, .begin_ns = now_ns, .end_ns = now_ns};
+	uint64_t lives = 0;
+
+	if (!atomic_compare_exchange_strong(&s->retired_ns, &lives, now_ns))
+		return 0;
+	snprintf(s->retired_why, sizeof(s->retired_why), "%s", why);
+	snprintf(ev.what, sizeof(ev.what), "%s", why);
+	lb_event_add(&b->events, &ev);
+	if (atomic_fetch_add(&b->n_retired, 1) + 1 == b->plan->n_luns &&
+		lb_window_close(&b->window, given, &now_ns))
+		atomic_store(&b->window.lost, 1);
+	for (uint32_t i = 0; i < b->plan->n_workers; i++)
+		lb_worker_call(&b->workers[i]);
+	lb_board_kick(b);
 	return 1;
 }
 

@@ -38,6 +38,7 @@ struct lb_window {
 	_Atomic uint32_t
 		closed_early;     /* by count or signal: close_ns is no longer the planned one */
 	_Atomic uint32_t stalled; /* closed since no LUN did anything any more */
+	_Atomic uint32_t lost;    /* closed since every LUN was retired */
 };
 
 /* Of one worker: written by it, read by the parent. */
@@ -58,6 +59,12 @@ struct lb_worker_state {
 	struct lb_engine_note note;
 } __attribute__((aligned(64)));
 
+/* Has the worker leave its plain loop: with its next exchange at the latest it looks round. */
+static inline void lb_worker_call(struct lb_worker_state *state)
+{
+	atomic_store_explicit(&state->attention, 1, memory_order_release);
+}
+
 #define LB_STALLS   16
 #define LB_STALL_NS (5 * 1000000000ull)
 
@@ -76,9 +83,10 @@ struct lb_lun_state {
 	_Atomic uint32_t n_stalls; /* that have ended: the last is [(n - 1) % LB_STALLS] */
 	_Atomic uint32_t n_busy;   /* lanes with something in flight */
 
-	_Atomic uint64_t counted;    /* towards --count; only kept in such runs */
-	_Atomic uint64_t retired_ns; /* when it was given up; 0: it was not */
+	_Atomic uint64_t counted; /* towards --count; only kept in such runs */
 	const struct lb_board *board;
+	_Atomic uint64_t retired_ns; /* see lb_lun_retire(); 0: it was not */
+	char retired_why[120];       /* there once n_retired has counted it */
 	struct lb_stall stalls[LB_STALLS];
 	struct lb_kernel_stat kernel_before, kernel_after;
 	_Atomic uint32_t has_kernel_stat; /* 1: before, 2: both */
@@ -106,6 +114,7 @@ struct lb_board {
 	struct lb_lun_state *lun_states; /* by position in plan->luns */
 
 	struct lb_window window;
+	_Atomic uint32_t n_retired;               /* LUNs */
 	uint64_t stall_ns;                        /* gaps of this length are stalls */
 	struct rusage usage_open, usage_close;    /* of the child at the window's edges, */
 	uint64_t usage_open_ns, usage_close_ns;   /* as near to them as it was awake */
@@ -139,6 +148,14 @@ void lb_board_cells_init(struct lb_board *b);
  * before the new one: what it counted lies inside the window, whoever is preempted when.
  */
 int lb_window_close(struct lb_window *w, uint64_t (*now)(void *), void *clock);
+
+/*
+ * Gives up LUN, a position in the plan, at NOW_NS on the clock of the run: nothing more is issued
+ * to it once its workers see that, with their next exchange at the latest; what comes back after
+ * that is late. When all are given up the window closes. The first caller wins and gets 1, later ones 0;
+ * from any thread of either process.
+ */
+int lb_lun_retire(struct lb_board *b, uint32_t lun, uint64_t now_ns, const char *why);
 
 /* Something on the board has changed that the other side waits for: wakes whoever waits. */
 void lb_board_kick(const struct lb_board *b);

@@ -199,7 +199,10 @@ static void tell_started(struct lb_worker *w, uint32_t lanes)
 static int fill_batch(struct lb_worker *w, struct lb_io **batch, uint32_t *n, uint32_t lanes)
 {
 	bool is_deep = !(w->ops->caps & LB_CAP_DEPTH_ONE);
-	int ret = round_trip(w, batch, n, 0, is_deep ? LB_BATCH / 2 : 0);
+	int ret;
+
+	*n = lb_take_retired(w, batch, *n);
+	ret = round_trip(w, batch, n, 0, is_deep ? LB_BATCH / 2 : 0);
 
 	if (ret >= 0 && lanes > atomic_load_explicit(&w->state->n_started, memory_order_relaxed))
 		tell_started(w, lanes);
@@ -223,7 +226,7 @@ static int fill(struct lb_worker *w, struct lb_io **batch, uint32_t *n)
 
 			if (lp->qd > depth)
 				depth = lp->qd;
-			if (level >= lp->qd)
+			if (level >= lp->qd || io->lane->is_retired)
 				continue;
 			t = lb_worker_now(w);
 			if (lb_window_end(&w->board->window) <= t)
@@ -242,7 +245,7 @@ static int fill(struct lb_worker *w, struct lb_io **batch, uint32_t *n)
 /* Nothing is out of the ordinary. */
 static bool is_plain(const struct lb_worker *w)
 {
-	return w->is_open && w->wake_ns == LB_NEVER && !w->is_near_count &&
+	return w->is_open && w->wake_ns == LB_NEVER && !w->is_near_count && !w->n_lost &&
 	       w->sharing != LB_SHARES_HIST;
 }
 
@@ -259,7 +262,11 @@ int lb_worker_loop(struct lb_worker *w)
 	if (w->control)
 		w->wake_ns = w->control_ns = 0; /* all have started: look at once */
 	while (ret >= 0 && w->n_left) {
-		atomic_store_explicit(&w->state->attention, 0, memory_order_relaxed);
+		if (is_called(w->state)) {
+			atomic_exchange_explicit(&w->state->attention, 0, memory_order_acquire);
+			n = lb_take_retired(w, batch, n);
+			continue;
+		}
 		if (!is_plain(w) || (!is_deep && !n))
 			ret = round_trip(w, batch, &n, 1, is_deep ? LB_BATCH : 1);
 		else if (!is_deep)

@@ -36,8 +36,10 @@ struct lb_worker {
 	struct lb_control *control; /* virtual clock only; else NULL */
 
 	/* of the loop */
-	bool is_open;    /* the window has opened */
-	uint32_t n_left; /* in flight or parked */
+	bool is_open;       /* the window has opened */
+	uint32_t n_left;    /* in flight or parked */
+	uint32_t n_retired; /* of the board, as last seen */
+	uint32_t n_lost;    /* in flight on LUNs that were retired */
 	uint32_t n_parked;
 	struct lb_io **parked; /* waiting out a lane's back-off; room for all */
 	uint64_t parked_ns;    /* when the first of them is due; LB_NEVER: none */
@@ -52,12 +54,6 @@ struct lb_worker {
 	int cpu;
 	uint32_t first_lane, first_slot;
 };
-
-/* Has the worker leave its plain loop: with its next exchange at the latest it looks round. */
-static inline void lb_worker_call(struct lb_worker_state *state)
-{
-	atomic_store_explicit(&state->attention, 1, memory_order_release);
-}
 
 /* One of its lanes is LANE. */
 static inline void lb_worker_shares(struct lb_worker *w, const struct lb_lane_plan *lane)

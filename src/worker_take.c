@@ -222,6 +222,56 @@ static void take_late(struct lb_worker *w, struct lb_io *io, uint64_t t)
 	w->n_left--;
 }
 
+/* What comes back of LUNs that were retired leaves the batch. */
+static uint32_t take_lost(struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!batch[i]->lane->is_retired) {
+			batch[kept++] = batch[i];
+			continue;
+		}
+		take_late(w, batch[i], t);
+		w->n_lost--;
+	}
+	return kept;
+}
+
+/* Those of the N of IOS, not in flight, whose LUN was retired are gone. */
+static uint32_t drop_retired(struct lb_worker *w, struct lb_io **ios, uint32_t n)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!ios[i]->lane->is_retired) {
+			ios[kept++] = ios[i];
+			continue;
+		}
+		ios[i]->issue_ns = 0;
+		w->n_left--;
+	}
+	return kept;
+}
+
+uint32_t lb_take_retired(struct lb_worker *w, struct lb_io **batch, uint32_t n)
+{
+	uint32_t n_retired = atomic_load_explicit(&w->board->n_retired, memory_order_acquire);
+
+	if (n_retired == w->n_retired)
+		return n;
+	w->n_retired = n_retired;
+	for (uint32_t i = 0; i < w->n_lanes; i++)
+		w->lanes[i].is_retired = atomic_load_explicit(
+			&w->lanes[i].cell[LB_READ]->lun->retired_ns, memory_order_relaxed);
+	n = drop_retired(w, batch, n);
+	w->n_parked = drop_retired(w, w->parked, w->n_parked);
+	w->n_lost = 0;
+	for (uint32_t i = 0; i < w->n_ios; i++)
+		w->n_lost += w->ios[i].lane->is_retired && w->ios[i].issue_ns;
+	return n;
+}
+
 static void drop_parked(struct lb_worker *w)
 {
 	w->n_left -= w->n_parked;
@@ -259,6 +309,9 @@ uint32_t lb_take(struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t
 	uint64_t open = atomic_load_explicit(&window->open_ns, memory_order_relaxed);
 	uint64_t close = lb_window_end(window);
 
+	lb_take_retired(w, batch, 0); /* of the batch nothing is about to be issued yet */
+	if (w->n_lost)
+		n = take_lost(w, batch, n, t);
 	if (t >= close) {
 		for (uint32_t i = 0; i < n; i++)
 			take_late(w, batch[i], t);

@@ -36,6 +36,12 @@ void lb_take_look(struct lb_worker *w, struct lb_lane *lane, const struct lb_io 
  */
 uint32_t lb_take(struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t);
 
+/*
+ * Looks whether LUNs were retired: their I/O leaves the N of BATCH, which are about to be issued,
+ * and those that are parked. Returns how many are left.
+ */
+uint32_t lb_take_retired(struct lb_worker *w, struct lb_io **batch, uint32_t n);
+
 /* From here on nothing is issued, and nothing changes in the cells but what came late. */
 void lb_take_close(struct lb_worker *w);
 

@@ -41,6 +41,7 @@ struct lb_lane {
 	bool shares_count;        /* with other lanes on this LUN */
 	uint8_t n_batch, allowed; /* of the batch at hand: good ones, and how many of them count */
 	uint8_t n_backoffs;       /* in a row */
+	bool is_retired;          /* its LUN, as the worker has seen it */
 
 	uint64_t sample_at;    /* the number of reads at which to look at the data next */
 	uint64_t near_full_at; /* that of transfers from which a batch may end the run; LB_NEVER:

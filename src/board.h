@@ -106,9 +106,10 @@ struct lb_board {
 	uint32_t n_luns;
 
 	struct lb_plan *plan;
-	struct lb_cell *cells; /* plan->n_lanes * LB_OPS */
-	struct lb_hist *hists; /* plan->n_hists */
-	struct lb_io *ios;     /* plan->n_slots */
+	struct lb_cell *cells;    /* plan->n_lanes * LB_OPS */
+	struct lb_faults *faults; /* plan->n_lanes */
+	struct lb_hist *hists;    /* plan->n_hists */
+	struct lb_io *ios;        /* plan->n_slots */
 	struct lb_cursor *cursors;
 	struct lb_worker_state *workers;
 	struct lb_lun_state *lun_states; /* by position in plan->luns */
@@ -152,8 +153,8 @@ int lb_window_close(struct lb_window *w, uint64_t (*now)(void *), void *clock);
 /*
  * Gives up LUN, a position in the plan, at NOW_NS on the clock of the run: nothing more is issued
  * to it once its workers see that, with their next exchange at the latest; what comes back after
- * that is late. When all are given up the window closes. The first caller wins and gets 1, later ones 0;
- * from any thread of either process.
+ * that is late. When all are given up the window closes. The first caller wins and gets 1, later
+ * ones 0; from any thread of either process.
  */
 int lb_lun_retire(struct lb_board *b, uint32_t lun, uint64_t now_ns, const char *why);
 

@@ -52,16 +52,7 @@ static void figures_make(struct lb_figures *f, const struct lb_tally *t, const s
 	f->bytes_per_s = lb_ratio((double)t->bytes, window_s);
 	f->errors = t->errors + t->errors_other;
 	f->errors_outside = t->errors_other;
-	if (f->errors) {
-		f->first_error_offset = t->first_error_offset;
-		f->first_error_res = t->first_error_res;
-		if (window_s > 0) {
-			f->first_error_s.has = true;
-			f->first_error_s.v = t->first_error_ns >= s->open_ns
-						     ? seconds(t->first_error_ns - s->open_ns)
-						     : -seconds(s->open_ns - t->first_error_ns);
-		}
-	}
+	f->faults = t->faults;
 	f->late = t->late;
 	f->late_max_ns = t->late_max_ns;
 	f->samples = t->samples;
@@ -142,6 +133,7 @@ static void lane_add(struct lb_lun_result *lun, struct sums *sums, const struct 
 		lb_tally_add_cell(
 			&sums->tally[op], cell, lane->shares_hist ? !*seen : cell->xfers != 0);
 		*seen = 1;
+		lb_faults_add(&sums->tally[op].faults, &b->faults[index], (uint8_t)op);
 		f->ios_issued += n;
 		f->bytes_issued += n * stream->size_bytes;
 		issued += n;

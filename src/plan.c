@@ -315,6 +315,7 @@ uint64_t lb_plan_size_bound(const struct lb_config *cfg, size_t n)
 			   256) +
 	       slots * sizeof(struct lb_io) +
 	       lanes * (sizeof(struct lb_lane_plan) + sizeof(struct lb_worker_plan) +
-			       sizeof(struct lb_worker_state) + LB_OPS * sizeof(struct lb_cell)) +
+			       sizeof(struct lb_worker_state) + LB_OPS * sizeof(struct lb_cell) +
+			       sizeof(struct lb_faults) + 64) +
 	       hists * sizeof(struct lb_hist);
 }

@@ -1,28 +1,39 @@
 /* What went wrong: I/O errors, and I/O that did not return in time. */
 #include <inttypes.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "report.h"
 #include "table.h"
 #include "units.h"
 
-/* The first error of F in words. */
-static void add_first_error(struct lb_table *t, const struct lb_figures *f)
+/* Seconds into the window. */
+static void add_moment(struct lb_table *t, const struct lb_result *r, uint64_t ns)
 {
-	char what[128], when[64] = "";
-	const char *name = f->first_error_res < 0 ? strerrorname_np(-f->first_error_res) : NULL;
-
-	if (f->first_error_res < 0)
-		snprintf(what, sizeof(what), "%s (%s)", name ? name : "error",
-			strerror(-f->first_error_res));
+	if (!r->open_ns)
+		lb_table_add(t, "-");
+	else if (ns < r->open_ns)
+		lb_table_add(t, "warm-up");
 	else
-		snprintf(what, sizeof(what), "short (%d bytes moved)", f->first_error_res);
-	if (f->first_error_s.has && f->first_error_s.v < 0)
-		snprintf(when, sizeof(when), " in the warm-up");
-	else if (f->first_error_s.has)
-		snprintf(when, sizeof(when), " after %.3f s", f->first_error_s.v);
-	lb_table_add(t, "first%s: %s at offset %" PRIu64, when, what, f->first_error_offset);
+		lb_table_add(t, "%.3f", (double)(ns - r->open_ns) / 1e9);
+}
+
+/* A row: one kind of error of the LUN called LABEL. */
+static void add_fault(
+	struct lb_table *t, const struct lb_result *r, const char *label, const struct lb_fault *f)
+{
+	const char *op = f->op == LB_READ ? "read" : "write";
+	char name[16];
+
+	lb_table_add(t, "%s", label);
+	lb_table_add(t, "%" PRIu64, f->n);
+	if (f->is_rest)
+		lb_table_add(t, "%s, of other kinds", op);
+	else
+		lb_table_add(t, "%s %s, %s", op, lb_fault_name(name, sizeof(name), f->res),
+			lb_fault_words(f->res));
+	add_moment(t, r, f->first.ns);
+	add_moment(t, r, f->last.ns);
+	lb_table_add(t, "%" PRIu64, f->first.offset_bytes);
 }
 
 static int print_table(FILE *out, struct lb_table *t)
@@ -35,7 +46,9 @@ static int print_table(FILE *out, struct lb_table *t)
 
 static int print_errors(FILE *out, const struct lb_result *r, char *const *labels)
 {
-	struct lb_table t = {.align = "lrl"};
+	static const char *const head[] = {
+		"", "count", "error", "first s", "last s", "first offset"};
+	struct lb_table t = {.align = "lrlrrr"};
 
 	if (!r->total.errors)
 		return 0;
@@ -44,12 +57,13 @@ static int print_errors(FILE *out, const struct lb_result *r, char *const *label
 	if (r->total.errors_outside)
 		fprintf(out, " (%" PRIu64 " outside the measured time)", r->total.errors_outside);
 	fputc('\n', out);
+	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
+		lb_table_add(&t, "%s", head[i]);
 	for (uint32_t i = 0; i < r->n_luns; i++) {
-		if (!r->luns[i].fig.errors)
-			continue;
-		lb_table_add(&t, "%s", labels[i]);
-		lb_table_add(&t, "%" PRIu64, r->luns[i].fig.errors);
-		add_first_error(&t, &r->luns[i].fig);
+		const struct lb_fault *f;
+
+		for (uint32_t k = 0; (f = lb_faults_row(&r->luns[i].fig.faults, k)); k++)
+			add_fault(&t, r, k ? "" : labels[i], f);
 	}
 	return print_table(out, &t);
 }

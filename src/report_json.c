@@ -12,6 +12,8 @@
 #include "clock.h"
 #include "json_out.h"
 
+static const char *const op_names[LB_OPS] = {"read", "write"};
+
 static void put_fig_u64(struct lb_json *j, const char *key, struct lb_fig_u64 f)
 {
 	if (f.has)
@@ -115,24 +117,71 @@ static void put_latency(struct lb_json *j, const struct lb_latency *lat)
 	lb_json_close(j, '}');
 }
 
-static void put_first_error(struct lb_json *j, const struct lb_figures *f)
+/* From the window's opening, in seconds. */
+static void put_moment(struct lb_json *j, const struct lb_result *r, uint64_t ns)
 {
-	int res = f->first_error_res;
+	if (!r->open_ns)
+		lb_json_null(j, "at_s");
+	else if (ns >= r->open_ns)
+		lb_json_f64(j, "at_s", seconds(ns - r->open_ns));
+	else
+		lb_json_f64(j, "at_s", -seconds(r->open_ns - ns));
+}
 
-	if (!f->errors) {
+/* How I/O failed; NULL: in ways that were no longer told apart. */
+static void put_fault_kind(struct lb_json *j, const int32_t *res)
+{
+	lb_json_str(j, "errno", res && *res < 0 ? strerrorname_np(-*res) : NULL);
+	put_known(j, "errno_number", res && *res < 0 ? -*res : -1);
+	put_known(j, "moved_bytes", res ? *res : -1);
+}
+
+static void put_first_error(
+	struct lb_json *j, const struct lb_result *r, const struct lb_figures *f)
+{
+	const struct lb_fault *first = lb_faults_first(&f->faults);
+
+	if (!first) {
 		lb_json_null(j, "first_error");
 		return;
 	}
 	lb_json_open(j, "first_error", '{');
-	lb_json_str(j, "errno", res < 0 ? strerrorname_np(-res) : NULL);
-	put_known(j, "errno_number", res < 0 ? -res : -1);
-	put_known(j, "moved_bytes", res);
-	lb_json_u64(j, "offset_bytes", f->first_error_offset);
-	put_fig_f64(j, "at_s", f->first_error_s);
+	put_fault_kind(j, &first->res);
+	lb_json_u64(j, "offset_bytes", first->first.offset_bytes);
+	put_moment(j, r, first->first.ns);
 	lb_json_close(j, '}');
 }
 
-static void put_plain_figures(struct lb_json *j, const struct lb_figures *f)
+static void put_fault_at(
+	struct lb_json *j, const char *key, const struct lb_result *r, const struct lb_fault_at *at)
+{
+	lb_json_open(j, key, '{');
+	lb_json_u64(j, "offset_bytes", at->offset_bytes);
+	put_moment(j, r, at->ns);
+	lb_json_close(j, '}');
+}
+
+static void put_faults(struct lb_json *j, const struct lb_result *r, const struct lb_faults *f)
+{
+	const struct lb_fault *row;
+
+	lb_json_open(j, "errors_by_kind", '[');
+	for (uint32_t i = 0; (row = lb_faults_row(f, i)); i++) {
+		lb_json_open(j, NULL, '{');
+		lb_json_str(j, "op", op_names[row->op]);
+		put_fault_kind(j, row->is_rest ? NULL : &row->res);
+		lb_json_str(j, "meaning", row->is_rest ? NULL : lb_fault_words(row->res));
+		lb_json_u64(j, "count", row->n);
+		lb_json_u64(j, "count_outside_window", row->n_outside);
+		put_fault_at(j, "first", r, &row->first);
+		put_fault_at(j, "last", r, &row->last);
+		lb_json_close(j, '}');
+	}
+	lb_json_close(j, ']');
+}
+
+static void put_plain_figures(
+	struct lb_json *j, const struct lb_result *r, const struct lb_figures *f)
 {
 	lb_json_u64(j, "xfers", f->xfers);
 	lb_json_u64(j, "bytes", f->bytes);
@@ -141,7 +190,8 @@ static void put_plain_figures(struct lb_json *j, const struct lb_figures *f)
 	put_latency(j, &f->lat);
 	lb_json_u64(j, "errors", f->errors);
 	lb_json_u64(j, "errors_outside_window", f->errors_outside);
-	put_first_error(j, f);
+	put_faults(j, r, &f->faults);
+	put_first_error(j, r, f);
 	lb_json_u64(j, "late", f->late);
 	put_fig_u64(j, "late_max_ns", (struct lb_fig_u64){f->late > 0, f->late_max_ns});
 	lb_json_u64(j, "outstanding", f->outstanding);
@@ -155,15 +205,13 @@ static void put_plain_figures(struct lb_json *j, const struct lb_figures *f)
 }
 
 /* All together, then reads and writes apart. */
-static void put_figures(
-	struct lb_json *j, const struct lb_figures *f, struct lb_figures *const op[LB_OPS])
+static void put_figures(struct lb_json *j, const struct lb_result *r, const struct lb_figures *f,
+	struct lb_figures *const op[LB_OPS])
 {
-	static const char *const names[LB_OPS] = {"read", "write"};
-
-	put_plain_figures(j, f);
+	put_plain_figures(j, r, f);
 	for (int i = 0; i < LB_OPS; i++) {
-		lb_json_open(j, names[i], '{');
-		put_plain_figures(j, op[i] ? op[i] : f); /* a refused run: nothing, thrice */
+		lb_json_open(j, op_names[i], '{');
+		put_plain_figures(j, r, op[i] ? op[i] : f); /* a refused run: nothing, thrice */
 		lb_json_close(j, '}');
 	}
 }
@@ -186,7 +234,7 @@ static void put_luns(struct lb_json *j, const struct lb_result *r)
 		put_fig_f64(j, "passes", l->passes);
 		put_fig_u64(j, "kernel_ios", (struct lb_fig_u64){l->has_kernel, l->kernel_ios});
 		put_fig_u64(j, "kernel_bytes", (struct lb_fig_u64){l->has_kernel, l->kernel_bytes});
-		put_figures(j, &l->fig, l->op);
+		put_figures(j, r, &l->fig, l->op);
 		lb_json_close(j, '}');
 	}
 	lb_json_close(j, ']');
@@ -421,7 +469,7 @@ int lb_report_json(FILE *out, const struct lb_result *r)
 	put_plan(&j, r->plan);
 	put_targets(&j, r);
 	lb_json_open(&j, "total", '{');
-	put_figures(&j, &r->total, r->op);
+	put_figures(&j, r, &r->total, r->op);
 	lb_json_close(&j, '}');
 	put_luns(&j, r);
 	put_cpu(&j, r);

@@ -214,6 +214,7 @@ static int measured_make(struct lb_result *r, const struct lb_board *b, const st
 	if (s.open_ns < s.close_ns) {
 		uint64_t start_ns = atomic_load(&b->window.start_ns);
 
+		r->open_ns = s.open_ns;
 		r->window_ns = lb_figure(s.close_ns - s.open_ns);
 		r->warmup_ns = start_ns < s.open_ns ? s.open_ns - start_ns : 0;
 		if (!r->plan->is_virtual)

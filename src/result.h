@@ -38,10 +38,7 @@ struct lb_figures {
 	struct lb_latency lat;
 	uint64_t errors;         /* failed or short, whenever */
 	uint64_t errors_outside; /* how many of them outside the window */
-	/* the first of them */
-	uint64_t first_error_offset;     /* bytes from the LUN's start */
-	int first_error_res;             /* -errno, or the bytes that a short one moved */
-	struct lb_fig_f64 first_error_s; /* from the window's opening; negative: before */
+	struct lb_faults faults; /* the same by kind */
 	uint64_t late, late_max_ns;
 	uint64_t outstanding, outstanding_max_age_ns;
 	uint64_t ios_issued; /* all handed to the kernel, in the window or not */
@@ -81,6 +78,7 @@ struct lb_result {
 	struct lb_figures *op_figs; /* what the op[] point into */
 
 	struct lb_fig_u64 window_ns;
+	uint64_t open_ns;           /* when it opened, on the clock of the run; 0: it never did */
 	uint64_t start_realtime_ns; /* of the window, since the epoch; 0: it never opened */
 	uint64_t warmup_ns;         /* from the first I/O to the window's opening */
 

@@ -106,12 +106,14 @@ static int make_cells(struct lb_shm *shm, struct lb_board *b)
 	const struct lb_plan *p = b->plan;
 
 	b->cells = lb_shm_alloc(shm, (size_t)p->n_lanes * LB_OPS, sizeof(*b->cells), 128);
+	b->faults = lb_shm_alloc(shm, p->n_lanes, sizeof(*b->faults), 64);
 	b->hists = lb_shm_alloc(shm, p->n_hists, sizeof(*b->hists), 64);
 	b->ios = lb_shm_alloc(shm, p->n_slots, sizeof(*b->ios), 64);
 	b->cursors = lb_shm_alloc(shm, p->n_cursors, sizeof(*b->cursors), 64);
 	b->workers = lb_shm_alloc(shm, p->n_workers, sizeof(*b->workers), 64);
 	b->lun_states = lb_shm_alloc(shm, p->n_luns, sizeof(*b->lun_states), 64);
-	if (!b->cells || !b->hists || !b->ios || !b->cursors || !b->workers || !b->lun_states)
+	if (!b->cells || !b->faults || !b->hists || !b->ios || !b->cursors || !b->workers ||
+		!b->lun_states)
 		return -ENOMEM;
 	lb_board_cells_init(b);
 	return 0;

@@ -20,8 +20,6 @@ static void take_max(uint64_t *max, uint64_t v)
 void lb_tally_add_cell(struct lb_tally *t, const struct lb_cell *cell, int with_hist)
 {
 	uint64_t xfers = READ(cell->xfers), min_ns = READ(cell->min_ns);
-	uint64_t errors = READ(cell->errors), errors_other = READ(cell->errors_other);
-	uint64_t first_error_ns = READ(cell->first_error_ns);
 	struct lb_hist *hist = READ(cell->hist);
 
 	if (xfers && min_ns < t->min_ns)
@@ -29,18 +27,12 @@ void lb_tally_add_cell(struct lb_tally *t, const struct lb_cell *cell, int with_
 	if (xfers)
 		take_max(&t->max_ns, READ(cell->max_ns));
 	take_max(&t->late_max_ns, READ(cell->late_max_ns));
-	if (errors + errors_other &&
-		(t->errors + t->errors_other == 0 || first_error_ns < t->first_error_ns)) {
-		t->first_error_ns = first_error_ns;
-		t->first_error_offset = READ(cell->first_error_offset);
-		t->first_error_res = READ(cell->first_error_res);
-	}
 	t->xfers += xfers;
 	t->bytes += xfers * cell->size_bytes;
 	t->sum_ns += READ(cell->sum_ns);
 	t->outside += READ(cell->outside);
-	t->errors += errors;
-	t->errors_other += errors_other;
+	t->errors += READ(cell->errors);
+	t->errors_other += READ(cell->errors_other);
 	t->late += READ(cell->late);
 	t->zero_samples += READ(cell->zero_samples);
 	t->samples += READ(cell->samples);
@@ -54,12 +46,6 @@ void lb_tally_add(struct lb_tally *into, const struct lb_tally *t)
 		into->min_ns = t->min_ns;
 	take_max(&into->max_ns, t->max_ns);
 	take_max(&into->late_max_ns, t->late_max_ns);
-	if (t->errors + t->errors_other && (into->errors + into->errors_other == 0 ||
-						   t->first_error_ns < into->first_error_ns)) {
-		into->first_error_ns = t->first_error_ns;
-		into->first_error_offset = t->first_error_offset;
-		into->first_error_res = t->first_error_res;
-	}
 	into->xfers += t->xfers;
 	into->bytes += t->bytes;
 	into->sum_ns += t->sum_ns;
@@ -69,5 +55,6 @@ void lb_tally_add(struct lb_tally *into, const struct lb_tally *t)
 	into->late += t->late;
 	into->zero_samples += t->zero_samples;
 	into->samples += t->samples;
+	lb_faults_add(&into->faults, &t->faults, LB_FAULT_OPS);
 	lb_hist_add(&into->hist, &t->hist);
 }

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "fault.h"
 #include "hist.h"
 
 struct lb_lun_state;
@@ -27,11 +28,8 @@ struct lb_cell {
 	uint64_t errors_other; /* the same outside it */
 	uint64_t late;         /* issued in the window or before, returned in the drain */
 	uint64_t late_max_ns;
-	uint64_t first_error_ns; /* when; 0: none */
-	uint64_t first_error_offset;
-	int32_t first_error_res; /* -errno, or the bytes of a short transfer */
-	uint16_t samples;        /* read blocks looked at: some hundreds in the longest run */
-	uint16_t zero_samples;   /* those that were all zeros */
+	uint16_t samples;      /* read blocks looked at: some hundreds in the longest run */
+	uint16_t zero_samples; /* those that were all zeros */
 } __attribute__((aligned(128)));
 _Static_assert(sizeof(struct lb_cell) == 128, "two cache lines, the hot one first");
 
@@ -45,19 +43,15 @@ static inline uint64_t lb_cell_bytes(const struct lb_cell *cell)
 struct lb_tally {
 	uint64_t xfers, bytes, sum_ns, min_ns, max_ns;
 	uint64_t outside, errors, errors_other, late, late_max_ns;
-	uint64_t first_error_ns, first_error_offset;
-	int32_t first_error_res;
 	uint64_t zero_samples, samples;
+	struct lb_faults faults;
 	struct lb_hist hist;
 };
 
 /* An empty tally: min_ns UINT64_MAX, the rest 0. */
 void lb_tally_init(struct lb_tally *t);
 
-/*
- * Adds CELL; its histogram too when WITH_HIST (cells that share one: once). The first error is the
- * earliest; a cell without errors has none, whatever its fields say.
- */
+/* Adds CELL; its histogram too when WITH_HIST (cells that share one: once). */
 void lb_tally_add_cell(struct lb_tally *t, const struct lb_cell *cell, int with_hist);
 void lb_tally_add(struct lb_tally *into, const struct lb_tally *t);
 

@@ -53,11 +53,9 @@ static void note_error(const struct lb_io *io, uint64_t t, bool in_window)
 {
 	struct lb_cell *cell = io->lane->cell[io->op];
 
-	if (!cell->errors && !cell->errors_other) {
-		cell->first_error_offset = io->offset_bytes;
-		cell->first_error_res = io->res;
-		cell->first_error_ns = t;
-	}
+	struct lb_fault_at at = {.ns = t, .offset_bytes = io->offset_bytes};
+
+	lb_fault_note(io->lane->faults, io->op, io->res, at, in_window);
 	if (in_window)
 		cell->errors++;
 	else

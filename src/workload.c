@@ -71,6 +71,7 @@ void lb_lane_init(struct lb_lane *lane, const struct lb_board *board, uint32_t a
 	lane->pattern = stream->pat == LB_RAND ? NULL : pattern;
 	lane->is_plain = !lane->pattern && !lane->writes;
 	lane->shares_count = lp->shares_cursor;
+	lane->faults = &board->faults[at];
 	lane->qd = lane->n_resting = lp->qd;
 	if (lane->pattern)
 		lb_pattern_init(pattern, stream->pat, lp->n_blocks, &board->cursors[lp->cursor],

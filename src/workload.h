@@ -50,6 +50,7 @@ struct lb_lane {
 	uint32_t qd, n_resting;        /* its places in flight; those that are not, now */
 	struct lb_lane_writes *writes; /* NULL: it only reads */
 	/* after errors */
+	struct lb_faults *faults;
 	uint64_t backoff_until_ns, good_at_error;
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct lb_lane) == 128, "two cache lines, the hot one first");

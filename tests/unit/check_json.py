@@ -177,6 +177,11 @@ def main():
         "errno": "EIO", "errno_number": 5, "moved_bytes": None, "offset_bytes": 53687091200,
         "at_s": -0.25}
     assert docs["errors"]["luns"][2]["first_error"]["moved_bytes"] == 1536
+    assert docs["errors"]["luns"][1]["errors_by_kind"][1] == {
+        "op": "read", "errno": "EBADE", "errno_number": 52, "moved_bytes": None,
+        "meaning": "reservation conflict", "count": 2, "count_outside_window": 0,
+        "first": {"offset_bytes": 0, "at_s": 7}, "last": {"offset_bytes": 16384, "at_s": 7.001}}
+    assert [f["count"] for f in docs["errors"]["total"]["errors_by_kind"]] == [3012, 2, 1]
     assert docs["extremes"]["total"]["histogram_ns"][-1] == [2**41, None, 1]
     print(f"ok {len(docs) + 1} - the schema refuses what is wrong, and the documents say what the runs were")
     print(f"1..{len(docs) + 1}")

@@ -74,6 +74,7 @@ static inline void made_board(struct made *m)
 	b->events.room = MADE_EVENTS;
 	b->events.at = made_zeros(MADE_EVENTS, sizeof(*b->events.at), 64);
 	b->cells = made_zeros((size_t)p->n_lanes * LB_OPS, sizeof(*b->cells), 128);
+	b->faults = made_zeros(p->n_lanes, sizeof(*b->faults), 64);
 	b->hists = made_zeros(p->n_hists, sizeof(*b->hists), 64);
 	b->ios = made_zeros(p->n_slots, sizeof(*b->ios), 64);
 	b->workers = made_zeros(p->n_workers, sizeof(*b->workers), 64);
@@ -179,6 +180,27 @@ static inline void made_xfers(struct made *m, uint32_t lane, uint64_t n, uint64_
 	made_op_xfers(m, lane, m->stream.read_pct ? LB_READ : LB_WRITE, n, lat_ns);
 }
 
+/*
+ * N I/Os of LANE returned RES, a millisecond and a block apart from AT on; those before the window
+ * opened are outside it.
+ */
+static inline void made_errors(
+	struct made *m, uint32_t lane, int32_t res, uint32_t n, struct lb_fault_at at)
+{
+	uint8_t op = m->stream.read_pct ? LB_READ : LB_WRITE;
+	struct lb_cell *cell = lb_board_cell(&m->board, lane, (enum lb_op)op);
+
+	for (uint32_t i = 0; i < n; i++) {
+		bool in_window = at.ns >= m->board.window.open_ns;
+
+		cell->errors += in_window;
+		cell->errors_other += !in_window;
+		lb_fault_note(&m->board.faults[lane], op, res, at, in_window);
+		at.ns += MS;
+		at.offset_bytes += m->stream.size_bytes;
+	}
+}
+
 /* N I/Os of LANE are still in flight, issued AGE_NS before the end. */
 static inline void made_outstanding(struct made *m, uint32_t lane, uint32_t n, uint64_t age_ns)
 {
@@ -215,6 +237,7 @@ static inline void made_done(struct made *m)
 	free(m->plan.lanes);
 	free(m->plan.workers);
 	free(m->board.cells);
+	free(m->board.faults);
 	free(m->board.hists);
 	free(m->board.ios);
 	free(m->board.workers);

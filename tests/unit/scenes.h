@@ -131,20 +131,13 @@ static inline struct made *scene_sixty_four(void)
 static inline struct made *scene_errors(void)
 {
 	struct made *m = made_new(3, 1, 16);
-	struct lb_cell *b = lb_board_cell(&m->board, 1, LB_READ);
-	struct lb_cell *c = lb_board_cell(&m->board, 2, LB_READ);
 
 	for (uint32_t i = 0; i < 3; i++)
 		scene_load(m, i, 20000, 700000);
-	b->errors = 12345;
-	b->errors_other = 12;
-	b->first_error_ns = MADE_OPEN_NS - SEC / 4;
-	b->first_error_offset = 53687091200;
-	b->first_error_res = -EIO;
-	c->errors = 1;
-	c->first_error_ns = MADE_OPEN_NS + 3210 * MS;
-	c->first_error_offset = 107374178304;
-	c->first_error_res = 1536;
+	made_errors(m, 1, -EIO, 12, (struct lb_fault_at){MADE_OPEN_NS - SEC / 4, 53687091200});
+	made_errors(m, 1, -EIO, 3000, (struct lb_fault_at){MADE_OPEN_NS + SEC / 4, 4096});
+	made_errors(m, 1, -EBADE, 2, (struct lb_fault_at){MADE_OPEN_NS + 7 * SEC, 0});
+	made_errors(m, 2, 1536, 1, (struct lb_fault_at){MADE_OPEN_NS + 3210 * MS, 107374178304});
 	return m;
 }
 

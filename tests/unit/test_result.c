@@ -246,36 +246,38 @@ static void only_late(void **state)
 static void errors_and_the_first(void **state)
 {
 	struct made *m = made_new(2, 1, 4);
-	struct lb_cell *a = lb_board_cell(&m->board, 0, LB_READ);
-	struct lb_cell *b = lb_board_cell(&m->board, 1, LB_READ);
+	const struct lb_fault *f;
 	struct lb_result *r;
 
 	(void)state;
 	made_xfers(m, 0, 100, MS);
 	made_xfers(m, 1, 100, MS);
-	a->errors = 5;
-	a->first_error_ns = MADE_OPEN_NS + 3 * SEC;
-	a->first_error_offset = 1 << 20;
-	a->first_error_res = -EIO;
-	b->errors_other = 2;
-	b->first_error_ns = MADE_OPEN_NS - SEC / 4;
-	b->first_error_offset = 8192;
-	b->first_error_res = 512;
+	made_errors(m, 0, -EIO, 5, (struct lb_fault_at){MADE_OPEN_NS + 3 * SEC, 1 << 20});
+	made_errors(m, 1, 512, 2, (struct lb_fault_at){MADE_OPEN_NS - SEC / 4, 8192});
 	r = made_result(m);
 	assert_int_equal(r->status, LB_ST_FAULTY);
 	assert_true(r->is_complete);
 	assert_int_equal(r->luns[0].fig.errors, 5);
 	assert_int_equal(r->luns[0].fig.errors_outside, 0);
-	assert_int_equal(r->luns[0].fig.first_error_res, -EIO);
-	assert_int_equal(r->luns[0].fig.first_error_offset, 1 << 20);
-	assert_near(r->luns[0].fig.first_error_s.v, 3.0);
+	f = lb_faults_first(&r->luns[0].fig.faults);
+	assert_int_equal(f->res, -EIO);
+	assert_int_equal(f->n, 5);
+	assert_int_equal(f->first.ns - r->open_ns, 3 * SEC);
+	assert_int_equal(f->first.offset_bytes, 1 << 20);
+	assert_int_equal(f->last.ns - r->open_ns, 3 * SEC + 4 * MS);
+	assert_int_equal(f->last.offset_bytes, (1 << 20) + 4 * 16384);
+	assert_null(lb_faults_row(&r->luns[0].fig.faults, 1));
 	assert_int_equal(r->luns[0].fig.ios_issued, 105);
 	assert_int_equal(r->luns[1].fig.errors, 2);
 	assert_int_equal(r->luns[1].fig.errors_outside, 2);
 	assert_int_equal(r->total.errors, 7);
 	assert_int_equal(r->total.errors_outside, 2);
-	assert_int_equal(r->total.first_error_res, 512);
-	assert_true(r->total.first_error_s.v == -0.25);
+	f = lb_faults_first(&r->total.faults);
+	assert_int_equal(f->res, 512);
+	assert_int_equal(f->n, 2);
+	assert_int_equal(f->n_outside, 2);
+	assert_int_equal(f->first.ns, r->open_ns - SEC / 4);
+	assert_int_equal(lb_faults_row(&r->total.faults, 0)->res, -EIO);
 	made_done(m);
 }
 
@@ -373,7 +375,7 @@ static void assert_no_window(struct made *m)
 	assert_false(r->total.xfer_per_s.has);
 	assert_false(r->total.bytes_per_s.has);
 	assert_false(r->total.lat.max_ns.has);
-	assert_false(r->total.first_error_s.has);
+	assert_int_equal(r->open_ns, 0);
 	assert_int_equal(r->total.errors, 1);
 	assert_int_equal(r->total.outstanding, 1);
 	assert_false(r->luns[0].is_late_start);

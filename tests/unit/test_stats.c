@@ -35,9 +35,6 @@ static void cells_add_up(void **state)
 		.errors_other = 2,
 		.late = 3,
 		.late_max_ns = 900,
-		.first_error_ns = 4000,
-		.first_error_offset = 4096,
-		.first_error_res = -5,
 		.zero_samples = UINT16_MAX,
 		.samples = UINT16_MAX,
 	};
@@ -48,9 +45,6 @@ static void cells_add_up(void **state)
 	b.min_ns = 50;
 	b.max_ns = 150;
 	b.late_max_ns = 800;
-	b.first_error_ns = 3000;
-	b.first_error_offset = 512;
-	b.first_error_res = 100;
 	b.hist = &h2;
 	h1.count[100] = 2;
 	h2.count[50] = 2;
@@ -67,9 +61,6 @@ static void cells_add_up(void **state)
 	assert_int_equal(t.errors_other, 4);
 	assert_int_equal(t.late, 6);
 	assert_int_equal(t.late_max_ns, 900);
-	assert_int_equal(t.first_error_ns, 3000);
-	assert_int_equal(t.first_error_offset, 512);
-	assert_int_equal(t.first_error_res, 100);
 	assert_int_equal(t.zero_samples, 2 * (uint64_t)UINT16_MAX); /* does not wrap */
 	assert_int_equal(t.samples, 2 * (uint64_t)UINT16_MAX);
 	assert_int_equal(t.hist.count[100], 2);
@@ -109,23 +100,6 @@ static void untouched_cell_changes_nothing(void **state)
 	assert_int_equal(t.min_ns, 40);
 }
 
-static void only_cells_with_errors_have_a_first(void **state)
-{
-	struct lb_cell none = {.first_error_ns = 1, .first_error_res = -1};
-	struct lb_cell zero_length = {.errors_other = 1, .first_error_ns = 70};
-	struct lb_cell later = {.errors = 1, .first_error_ns = 71, .first_error_res = -5};
-	struct lb_tally t;
-
-	(void)state;
-	lb_tally_init(&t);
-	lb_tally_add_cell(&t, &none, 0);
-	assert_int_equal(t.first_error_ns, 0);
-	lb_tally_add_cell(&t, &later, 0);
-	lb_tally_add_cell(&t, &zero_length, 0);
-	assert_int_equal(t.first_error_ns, 70);
-	assert_int_equal(t.first_error_res, 0); /* nothing moved: an error all the same */
-}
-
 static void tallies_add_up(void **state)
 {
 	struct lb_hist h = {0};
@@ -136,9 +110,6 @@ static void tallies_add_up(void **state)
 		.max_ns = 10,
 		.hist = &h,
 		.errors = 1,
-		.first_error_ns = 5,
-		.first_error_offset = 8192,
-		.first_error_res = -61,
 		.zero_samples = 2,
 		.samples = 3};
 	struct lb_tally lun, total, empty;
@@ -149,6 +120,8 @@ static void tallies_add_up(void **state)
 	lb_tally_init(&total);
 	lb_tally_init(&empty);
 	lb_tally_add_cell(&lun, &cell, 1);
+	lb_fault_note(&lun.faults, 0, -61, (struct lb_fault_at){5, 8192}, true);
+	lb_fault_note(&lun.faults, 0, -61, (struct lb_fault_at){7, 4096}, true);
 	lb_tally_add(&total, &lun);
 	assert_memory_equal(&total, &lun, sizeof(lun));
 	lb_tally_add(&total, &empty);
@@ -159,7 +132,8 @@ static void tallies_add_up(void **state)
 	assert_int_equal(total.hist.count[10], 6);
 	assert_int_equal(total.zero_samples, 4);
 	assert_int_equal(total.samples, 6);
-	assert_int_equal(total.first_error_res, -61);
+	assert_int_equal(lb_faults_row(&total.faults, 0)->n, 4);
+	assert_null(lb_faults_row(&total.faults, 1));
 }
 
 int main(void)
@@ -169,7 +143,6 @@ int main(void)
 		cmocka_unit_test(cells_add_up),
 		cmocka_unit_test(shared_histogram_is_added_once),
 		cmocka_unit_test(untouched_cell_changes_nothing),
-		cmocka_unit_test(only_cells_with_errors_have_a_first),
 		cmocka_unit_test(tallies_add_up),
 	};
 

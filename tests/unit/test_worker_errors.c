@@ -21,6 +21,7 @@ static void errors_are_in_no_rate_or_latency(void **state)
 {
 	struct rig g;
 	const struct lb_figures *f;
+	const struct lb_fault *fault;
 
 	(void)state;
 	/*
@@ -40,9 +41,14 @@ static void errors_are_in_no_rate_or_latency(void **state)
 	assert_true(f->xfer_per_s.v == 900 / 1.1);
 	assert_int_equal(f->lat.max_ns.v, MS);
 	assert_false(f->lat.max_is_bound);
-	assert_int_equal(f->first_error_res, -EIO);
-	assert_true(f->first_error_s.has && f->first_error_s.v == 0.010);
-	assert_int_equal(f->first_error_offset, nth_offset(&g, 0, 10));
+	fault = lb_faults_row(&f->faults, 0);
+	assert_int_equal(fault->res, -EIO);
+	assert_int_equal(fault->n, 100);
+	assert_int_equal(fault->first.ns, T0 + 10 * MS);
+	assert_int_equal(fault->first.offset_bytes, nth_offset(&g, 0, 10));
+	assert_int_equal(fault->last.ns, T0 + 10 * MS + 99 * 11 * MS);
+	assert_int_equal(fault->last.offset_bytes, nth_offset(&g, 0, 1000));
+	assert_null(lb_faults_row(&f->faults, 1));
 	assert_int_equal(g.r.window_ns.v, 1100 * MS);
 	assert_true(g.r.is_complete);
 	assert_int_equal(g.r.status, LB_ST_FAULTY);
@@ -65,7 +71,7 @@ static void short_and_empty_transfers_are_errors(void **state)
 		assert_int_equal(rig_lun(&g, 0)->xfers, 900);
 		assert_int_equal(rig_lun(&g, 0)->bytes, 900 * 4096);
 		assert_int_equal(rig_lun(&g, 0)->errors, 100);
-		assert_int_equal(g.board->cells[0].first_error_res, bytes[i]);
+		assert_int_equal(lb_faults_first(&rig_lun(&g, 0)->faults)->res, bytes[i]);
 		assert_int_equal(g.r.status, LB_ST_FAULTY);
 		rig_done(&g);
 	}
@@ -161,8 +167,8 @@ static void a_device_that_fails_at_once_is_no_storm(void **state)
 	f = rig_lun(&g, 0);
 	assert_int_equal(f->xfers, 4 * 19);
 	assert_int_equal(f->errors, 4 * (1 + 9));
-	assert_int_equal(f->first_error_res, -ENODEV);
-	assert_true(f->first_error_s.v == 0.1);
+	assert_int_equal(lb_faults_first(&f->faults)->res, -ENODEV);
+	assert_int_equal(lb_faults_first(&f->faults)->first.ns, T0 + 100 * MS);
 	assert_int_equal(f->late, 0);
 	assert_int_equal(f->lat.max_ns.v, 5 * MS);
 	assert_int_equal(rig_lun(&g, 1)->xfers, 4 * 199); /* the other one never noticed */
@@ -199,7 +205,8 @@ static void errors_outside_the_window_are_kept_apart(void **state)
 	assert_int_equal(f->errors, 10);
 	assert_int_equal(f->errors_outside, 9);
 	assert_int_equal(g.board->cells[LB_OPS].errors, 1);
-	assert_true(f->first_error_s.has && f->first_error_s.v == -0.499);
+	assert_int_equal(lb_faults_first(&f->faults)->first.ns, g.r.open_ns - 499 * MS);
+	assert_int_equal(lb_faults_first(&f->faults)->n_outside, 9);
 	assert_int_equal(rig_lun(&g, 0)->errors, 0);
 	assert_int_equal(rig_lun(&g, 0)->xfers, 500);
 	rig_done(&g);

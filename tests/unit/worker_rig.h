@@ -96,6 +96,7 @@ static inline void rig_cells(struct rig *g)
 	const struct lb_plan *p = b->plan;
 
 	b->cells = rig_alloc(g, (size_t)p->n_lanes * LB_OPS, sizeof(*b->cells));
+	b->faults = rig_alloc(g, p->n_lanes, sizeof(*b->faults));
 	b->hists = rig_alloc(g, p->n_hists, sizeof(*b->hists));
 	b->ios = rig_alloc(g, p->n_slots, sizeof(*b->ios));
 	b->cursors = rig_alloc(g, p->n_cursors, sizeof(*b->cursors));

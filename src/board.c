@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "pulse.h"
 
 void lb_board_cells_init(struct lb_board *b)
 {
@@ -50,10 +51,12 @@ int lb_lun_retire(struct lb_board *b, uint32_t lun, uint64_t now_ns, const char 
 	struct lb_lun_state *s = &b->lun_states[lun];
 	struct lb_event ev = {
 		.kind = LB_EV_LOST, .lun = (int32_t)lun, .begin_ns = now_ns, .end_ns = now_ns};
-	uint64_t lives = 0;
+	uint64_t since = lb_pulse_silent_since(s), lives = 0;
 
 	if (!atomic_compare_exchange_strong(&s->retired_ns, &lives, now_ns))
 		return 0;
+	if (since < now_ns && now_ns > atomic_load(&b->window.open_ns))
+		lb_pulse_move(s, since, now_ns); /* with it ends the gap, if there is one */
 	snprintf(s->retired_why, sizeof(s->retired_why), "%s", why);
 	snprintf(ev.what, sizeof(ev.what), "%s", why);
 	lb_event_add(&b->events, &ev);

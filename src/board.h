@@ -39,6 +39,7 @@ struct lb_window {
 		closed_early;     /* by count or signal: close_ns is no longer the planned one */
 	_Atomic uint32_t stalled; /* closed since no LUN did anything any more */
 	_Atomic uint32_t lost;    /* closed since every LUN was retired */
+	_Atomic uint32_t failed;  /* closed by an I/O error: --on-error stop */
 };
 
 /* Of one worker: written by it, read by the parent. */
@@ -85,8 +86,10 @@ struct lb_lun_state {
 
 	_Atomic uint64_t counted; /* towards --count; only kept in such runs */
 	const struct lb_board *board;
-	_Atomic uint64_t retired_ns; /* see lb_lun_retire(); 0: it was not */
-	char retired_why[120];       /* there once n_retired has counted it */
+	_Atomic uint64_t good_at_error; /* transfers that had succeeded when one last failed */
+	_Atomic uint32_t errors_in_row; /* since then, without a success */
+	_Atomic uint64_t retired_ns;    /* see lb_lun_retire(); 0: it was not */
+	char retired_why[120];          /* there once n_retired has counted it */
 	struct lb_stall stalls[LB_STALLS];
 	struct lb_kernel_stat kernel_before, kernel_after;
 	_Atomic uint32_t has_kernel_stat; /* 1: before, 2: both */

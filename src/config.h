@@ -15,6 +15,7 @@ enum lb_command { LB_CMD_RUN, LB_CMD_LIST, LB_CMD_CHECK };
 enum lb_op { LB_READ, LB_WRITE, LB_OPS }; /* of one transfer */
 enum lb_op_asked { LB_OP_READ, LB_OP_WRITE, LB_OP_RW };
 enum lb_sync { LB_SYNC_NONE, LB_SYNC_DSYNC };
+enum lb_on_error { LB_ON_ERROR_CONTINUE, LB_ON_ERROR_LUN, LB_ON_ERROR_STOP };
 enum lb_pat { LB_RAND, LB_SEQ, LB_PERM };
 enum lb_hist_show { LB_HIST_NONE, LB_HIST_TOTAL, LB_HIST_EACH };
 enum lb_progress_show { LB_PROGRESS_AUTO, LB_PROGRESS_ALWAYS, LB_PROGRESS_NEVER };
@@ -61,6 +62,9 @@ struct lb_config {
 	cpu_set_t cpus;   /* CPU_COUNT 0: those the process may use */
 	uint32_t threads_per_lun;
 	uint64_t drain_ns;
+	/* when things go wrong */
+	int on_error;        /* enum lb_on_error */
+	uint32_t max_errors; /* in a row, and the LUN is given up; 0: never */
 	/* targets */
 	const char *targets_file;
 	struct lb_scratch scratch;

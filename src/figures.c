@@ -258,6 +258,23 @@ static void ops_point(
 	}
 }
 
+/* What a LUN's own figures are worked out against: if it was given up, the time that it lived. */
+static struct lb_span lived_make(
+	struct lb_lun_result *lun, const struct lb_lun_state *state, const struct lb_span *s)
+{
+	uint64_t retired_ns = atomic_load(&state->retired_ns);
+	struct lb_span own = *s;
+
+	lun->is_lost = retired_ns != 0;
+	lun->lost_ns = retired_ns;
+	lun->lost_why = state->retired_why;
+	if (lun->is_lost && retired_ns < own.close_ns)
+		own.close_ns = retired_ns < own.open_ns ? own.open_ns : retired_ns;
+	if (s->open_ns < s->close_ns)
+		lun->lived_ns = lb_figure(own.close_ns - own.open_ns);
+	return own;
+}
+
 /* The total is the sum of what the LUNs' rows say, whatever is still being written. */
 static void luns_make(
 	struct lb_result *r, const struct lb_board *b, const struct lb_span *s, struct work *w)
@@ -266,7 +283,9 @@ static void luns_make(
 	sums_init(w->total);
 	for (uint32_t i = 0; i < r->n_luns; i++) {
 		struct lb_lun_result *lun = &r->luns[i];
+		struct lb_span own = lived_make(lun, &b->lun_states[i], s);
 
+		r->n_lost += lun->is_lost;
 		lun->lun = r->plan->luns[i];
 		sums_init(w->lun);
 		/* a virtual run that was stopped has no end, and so no time: nothing counts */
@@ -276,7 +295,7 @@ static void luns_make(
 				s->open_ns < s->close_ns && lane_is_late(b, w->lanes[k]);
 		}
 		ops_point(r, i, &lun->fig, lun->op);
-		sums_make(&lun->fig, lun->op, w->lun, w->both, s);
+		sums_make(&lun->fig, lun->op, w->lun, w->both, &own);
 		kernel_counts(lun, &b->lun_states[i]);
 		for (int op = 0; op < LB_OPS; op++) {
 			lb_tally_add(&w->total->tally[op], &w->lun->tally[op]);

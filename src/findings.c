@@ -84,11 +84,12 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median LUN's xfers; 0 also when there is no memory. */
+/* The xfers of the median of the LUNs that lived; 0 also when there is no memory. */
 static double median_xfers(struct finder *f)
 {
 	const struct lb_result *r = f->r;
 	uint64_t *xfers = malloc(r->n_luns * sizeof(*xfers) + 1);
+	uint32_t n = 0;
 	double median;
 
 	if (!xfers) {
@@ -96,9 +97,10 @@ static double median_xfers(struct finder *f)
 		return 0;
 	}
 	for (uint32_t i = 0; i < r->n_luns; i++)
-		xfers[i] = r->luns[i].fig.xfers;
-	qsort(xfers, r->n_luns, sizeof(*xfers), by_value);
-	median = ((double)xfers[(r->n_luns - 1) / 2] + (double)xfers[r->n_luns / 2]) / 2;
+		if (!r->luns[i].is_lost)
+			xfers[n++] = r->luns[i].fig.xfers;
+	qsort(xfers, n, sizeof(*xfers), by_value);
+	median = n ? ((double)xfers[(n - 1) / 2] + (double)xfers[n / 2]) / 2 : 0;
 	free(xfers);
 	return median;
 }
@@ -108,13 +110,13 @@ static void luns_differ(struct finder *f)
 	const struct lb_result *r = f->r;
 	double median;
 
-	if (r->n_luns < 3) /* of two, neither is the odd one */
+	if (r->n_luns - r->n_lost < 3) /* of two, neither is the odd one */
 		return;
 	median = median_xfers(f);
 	for (uint32_t i = 0; median > 0 && i < r->n_luns; i++) {
 		double share = (double)r->luns[i].fig.xfers / median;
 
-		if (share > 0 && (share < RATE_LOW || share > RATE_HIGH))
+		if (!r->luns[i].is_lost && share > 0 && (share < RATE_LOW || share > RATE_HIGH))
 			add(f, (int)i, "lun-differs", "the rate is %.*f%% of the median LUN's",
 				share < 0.01 ? 2 : 0, 100 * share);
 	}

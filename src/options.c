@@ -9,10 +9,12 @@
 
 #define WORKLOAD "Workload"
 #define RUN      "Run"
+#define FAULTS   "When things go wrong"
 #define WRITES   "Writing"
 
 /* in the order of the enums that they fill */
 static const char *const ops[] = {"read", "write", "rw", NULL};
+static const char *const on_errors[] = {"continue", "lun", "stop", NULL};
 static const char *const syncs[] = {"none", "dsync", NULL};
 const char *const lb_pat_words[] = {"rand", "seq", "perm", NULL};
 
@@ -275,6 +277,39 @@ const struct lb_opt lb_options[] = {
 		       "and without\n"
 		       ".Fl \\-time\n"
 		       "also ends when no LUN has done a transfer for so long, and at least for a second.",
+	},
+	{
+		.name = "on-error",
+		.type = LB_OPT_ENUM,
+		.section = FAULTS,
+		.offset = FIELD(on_error),
+		.words = on_errors,
+		.dflt = "continue",
+		.help = "after an I/O error: go on, give up its LUN, or end the run",
+		.man = "What an I/O error leads to.\n"
+		       ".Cm continue :\n"
+		       "the run goes on, and the LUN is given up only if its device is gone\n"
+		       ".Pq Er ENODEV , ENXIO , No another size\n"
+		       "or after\n"
+		       ".Fl \\-max\\-errors .\n"
+		       ".Cm lun :\n"
+		       "the first error of a LUN ends it.\n"
+		       ".Cm stop :\n"
+		       "the first error ends the run for all.\n"
+		       "Nothing more is issued to a LUN that was given up, its rates are over the time\n"
+		       "that it lived, the others go on, and the exit status is 1.",
+	},
+	{
+		.name = "max-errors",
+		.type = LB_OPT_U32,
+		.section = FAULTS,
+		.metavar = "N",
+		.offset = FIELD(max_errors),
+		.max = UINT32_MAX,
+		.dflt = "100",
+		.help = "so many errors in a row, and the LUN is given up; 0: never",
+		.man = "A LUN is given up when so many of its I/Os have failed in a row, with no success\n"
+		       "of any of them in between; 0: never.",
 	},
 };
 

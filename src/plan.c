@@ -218,15 +218,23 @@ static void deal_lanes(const struct draft *d, uint32_t shared)
 		p->workers[w].n_lanes = 0;
 	}
 	for (uint32_t i = 0; i < p->n_luns; i++) {
+		uint32_t first = 0, before = 0;
+
 		for (uint32_t t = 0; t < d->lanes_per_lun; t++) {
 			uint32_t w = worker_of(d, shared, i, t);
 			struct lb_worker_plan *wp = &p->workers[w];
-			struct lb_lane_plan *lp = &p->lanes[wp->lane + wp->n_lanes++];
+			uint32_t at = wp->lane + wp->n_lanes++;
+			struct lb_lane_plan *lp = &p->lanes[at];
 
+			if (t == 0)
+				first = before = at;
+			p->lanes[before].next_of_lun = at;
+			before = at;
 			fill_lane(d, lp, i, t, p->n_blocks);
 			lp->worker = w;
 			blocks = lp->n_blocks;
 		}
+		p->lanes[before].next_of_lun = first;
 		p->n_blocks += lb_data_share(blocks);
 	}
 	for (uint32_t w = 0; w < p->n_workers; w++) {
@@ -279,6 +287,8 @@ int lb_plan_make(struct lb_shm *shm, const struct lb_config *cfg, struct lb_lun 
 		return ret;
 	p->is_virtual = p->engine == &lb_engine_null && lb_null_is_virtual(cfg->null_opts);
 	p->seed = cfg->seed;
+	p->on_error = cfg->on_error;
+	p->max_errors = cfg->max_errors;
 	p->slot_bytes = buffer_bytes(cfg->size_bytes);
 	d.lanes_per_lun = p->engine->caps & LB_CAP_DEPTH_ONE ? cfg->qd : cfg->threads_per_lun;
 	if (make_streams(&d) || find_own_workers(&d))

@@ -31,10 +31,11 @@ struct lb_stream {
 /* One stream on one LUN in one worker. */
 struct lb_lane_plan {
 	uint32_t stream, lun, worker;
-	uint32_t qd;        /* its share */
-	uint32_t slot;      /* the first of its qd slots */
-	uint32_t cursor;    /* seq, perm: which shared cursor; one for each stream and LUN */
-	bool shares_cursor; /* several lanes on that cursor */
+	uint32_t qd;          /* its share */
+	uint32_t slot;        /* the first of its qd slots */
+	uint32_t next_of_lun; /* the next lane on its LUN, in a ring */
+	uint32_t cursor;      /* seq, perm: which shared cursor; one for each stream and LUN */
+	bool shares_cursor;   /* several lanes on that cursor */
 	bool shares_hist; /* one histogram for all lanes of the stream and LUN: depth-one engines */
 	uint32_t hist;    /* which histogram; + op */
 	uint64_t rng_stream;
@@ -72,6 +73,8 @@ struct lb_plan {
 	uint32_t n_slots, n_cursors, n_hists;
 	uint64_t slot_bytes; /* buffer of one slot */
 	uint64_t seed;
+	int on_error; /* enum lb_on_error */
+	uint32_t max_errors;
 	uint64_t n_blocks; /* of all LUNs, as data.h numbers them */
 };
 

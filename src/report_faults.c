@@ -114,9 +114,36 @@ static int print_unanswered(FILE *out, const struct lb_result *r, char *const *l
 	return print_table(out, &t);
 }
 
+/* Those marked with * in the table of rates. */
+static int print_lost(FILE *out, const struct lb_result *r, char *const *labels)
+{
+	struct lb_table t = {.align = "lll"};
+	char why[256];
+
+	if (!r->n_lost)
+		return 0;
+	fprintf(out, "\n%u LUN%s LOST *, with rates over the time that %s lived\n", r->n_lost,
+		r->n_lost == 1 ? "" : "S", r->n_lost == 1 ? "it" : "they");
+	for (uint32_t i = 0; i < r->n_luns; i++) {
+		const struct lb_lun_result *l = &r->luns[i];
+
+		if (!l->is_lost)
+			continue;
+		lb_table_add(&t, "%s", labels[i]);
+		if (r->open_ns && l->lost_ns >= r->open_ns)
+			lb_table_add(&t, "after %.3f s", (double)(l->lost_ns - r->open_ns) / 1e9);
+		else
+			lb_table_add(&t, "in the warm-up");
+		lb_table_add(&t, "%s", lb_printable(why, sizeof(why), l->lost_why));
+	}
+	return print_table(out, &t);
+}
+
 int lb_report_faults(FILE *out, const struct lb_result *r, char *const *labels)
 {
-	int rc = print_errors(out, r, labels);
+	int rc = print_lost(out, r, labels);
 
+	if (!rc)
+		rc = print_errors(out, r, labels);
 	return rc ? rc : print_unanswered(out, r, labels);
 }

@@ -118,14 +118,14 @@ static void put_latency(struct lb_json *j, const struct lb_latency *lat)
 }
 
 /* From the window's opening, in seconds. */
-static void put_moment(struct lb_json *j, const struct lb_result *r, uint64_t ns)
+static void put_moment(struct lb_json *j, const char *key, const struct lb_result *r, uint64_t ns)
 {
 	if (!r->open_ns)
-		lb_json_null(j, "at_s");
+		lb_json_null(j, key);
 	else if (ns >= r->open_ns)
-		lb_json_f64(j, "at_s", seconds(ns - r->open_ns));
+		lb_json_f64(j, key, seconds(ns - r->open_ns));
 	else
-		lb_json_f64(j, "at_s", -seconds(r->open_ns - ns));
+		lb_json_f64(j, key, -seconds(r->open_ns - ns));
 }
 
 /* How I/O failed; NULL: in ways that were no longer told apart. */
@@ -148,7 +148,7 @@ static void put_first_error(
 	lb_json_open(j, "first_error", '{');
 	put_fault_kind(j, &first->res);
 	lb_json_u64(j, "offset_bytes", first->first.offset_bytes);
-	put_moment(j, r, first->first.ns);
+	put_moment(j, "at_s", r, first->first.ns);
 	lb_json_close(j, '}');
 }
 
@@ -157,7 +157,7 @@ static void put_fault_at(
 {
 	lb_json_open(j, key, '{');
 	lb_json_u64(j, "offset_bytes", at->offset_bytes);
-	put_moment(j, r, at->ns);
+	put_moment(j, "at_s", r, at->ns);
 	lb_json_close(j, '}');
 }
 
@@ -218,6 +218,17 @@ static void put_figures(struct lb_json *j, const struct lb_result *r, const stru
 
 /* ---- LUNs and targets ---- */
 
+/* The time that its rates are over, and why that is not all of the window. */
+static void put_lived(struct lb_json *j, const struct lb_result *r, const struct lb_lun_result *l)
+{
+	put_fig_f64(j, "lived_s", (struct lb_fig_f64){l->lived_ns.has, seconds(l->lived_ns.v)});
+	if (l->is_lost)
+		put_moment(j, "lost_s", r, l->lost_ns);
+	else
+		lb_json_null(j, "lost_s");
+	lb_json_str(j, "lost_why", l->is_lost ? l->lost_why : NULL);
+}
+
 static void put_luns(struct lb_json *j, const struct lb_result *r)
 {
 	lb_json_open(j, "luns", '[');
@@ -230,6 +241,7 @@ static void put_luns(struct lb_json *j, const struct lb_result *r)
 		lb_json_u64(j, "region_start_bytes", l->lun->region_start);
 		lb_json_u64(j, "region_end_bytes", l->lun->region_end);
 		lb_json_bool(j, "nowait", l->lun->has_nowait);
+		put_lived(j, r, l);
 		lb_json_bool(j, "started_late", l->is_late_start);
 		put_fig_f64(j, "passes", l->passes);
 		put_fig_u64(j, "kernel_ios", (struct lb_fig_u64){l->has_kernel, l->kernel_ios});

@@ -105,6 +105,10 @@ static void print_ending(struct text *x)
 	else if (!strcmp(r->ended_by, "stall"))
 		fprintf(x->out, "no LUN completed anything for %s; stopped",
 			lb_format_duration(drain, sizeof(drain), lb_silence_ns(r->cfg->drain_ns)));
+	else if (!strcmp(r->ended_by, "error"))
+		fprintf(x->out, "an I/O error ended the run, as --on-error stop asks,");
+	else if (!strcmp(r->ended_by, "lost"))
+		fprintf(x->out, "all LUNs were lost; ended");
 	else if (r->error[0])
 		fprintf(x->out, "%s;", lb_printable(printable, sizeof(printable), r->error));
 	else
@@ -228,14 +232,13 @@ static void print_rates(struct text *x)
 	const struct lb_result *r = x->r;
 	struct lb_table t = {.align = "llrrrr"};
 	uint64_t size_bytes = 0;
-	char sec[64] = "-", size[32];
+	char sec[64], size[32];
 
-	if (r->window_ns.has)
-		seconds_text(sec, sizeof(sec), r->window_ns.v);
 	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
 		lb_table_add(&t, "%s", i == 0 && x->op != BOTH ? op_words[x->op] : head[i]);
 	for (uint32_t i = 0; i <= r->n_luns; i++) {
 		const struct lb_figures *f = row_figures(x, i);
+		struct lb_fig_u64 span;
 
 		if (i < r->n_luns) {
 			lb_table_add(&t, "%s", x->labels[i]);
@@ -247,7 +250,9 @@ static void print_rates(struct text *x)
 				lb_format_about_size(size, sizeof(size), size_bytes));
 		}
 		lb_table_add(&t, "%" PRIu64, f->xfers);
-		lb_table_add(&t, "%s", sec);
+		span = i < r->n_luns ? r->luns[i].lived_ns : r->window_ns;
+		lb_table_add(&t, "%s%s", span.has ? seconds_text(sec, sizeof(sec), span.v) : "-",
+			i < r->n_luns && r->luns[i].is_lost ? "*" : "");
 		add_figure(&t, f->xfer_per_s, 1, 1);
 		add_figure(&t, f->bytes_per_s, 1024, 0);
 	}
@@ -261,10 +266,13 @@ static void print_extremes(struct text *x)
 	uint32_t low = 0, high = 0;
 	double a, b;
 
-	for (uint32_t i = 1; i < r->n_luns; i++) {
-		if (r->luns[i].fig.xfer_per_s.v < r->luns[low].fig.xfer_per_s.v)
+	for (uint32_t i = 0; i < r->n_luns; i++) {
+		const struct lb_fig_f64 *rate = &r->luns[i].fig.xfer_per_s;
+
+		if (rate->has && (!r->luns[low].fig.xfer_per_s.has ||
+					 rate->v < r->luns[low].fig.xfer_per_s.v))
 			low = i;
-		if (r->luns[i].fig.xfer_per_s.v > r->luns[high].fig.xfer_per_s.v)
+		if (rate->v > r->luns[high].fig.xfer_per_s.v)
 			high = i;
 	}
 	a = r->luns[low].fig.xfer_per_s.v;

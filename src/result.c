@@ -173,6 +173,10 @@ static void ending_make(struct lb_result *r, const struct lb_board *b, const str
 		r->ended_by = "failure";
 	else if (o->stalled)
 		r->ended_by = "stall";
+	else if (atomic_load(&b->window.failed))
+		r->ended_by = "error";
+	else if (atomic_load(&b->window.lost))
+		r->ended_by = "lost";
 	else if (atomic_load(&b->window.closed_early))
 		r->ended_by = "count";
 	else
@@ -182,7 +186,7 @@ static void ending_make(struct lb_result *r, const struct lb_board *b, const str
 	r->is_complete =
 		r->window_ns.has && (!strcmp(r->ended_by, "count") || !strcmp(r->ended_by, "time"));
 
-	if (!r->is_complete || r->total.errors || r->total.outstanding || o->timed_out)
+	if (!r->is_complete || r->total.errors || r->total.outstanding || r->n_lost || o->timed_out)
 		r->status = LB_ST_FAULTY;
 	for (uint32_t i = 0; i < r->n_luns; i++)
 		if (!r->luns[i].fig.xfers)

@@ -56,6 +56,10 @@ struct lb_lun_result {
 	uint32_t qd;         /* of all its lanes */
 	uint64_t io_bytes;   /* of its largest xfer */
 	bool is_late_start;  /* a first submit had not returned when the window opened */
+	struct lb_fig_u64 lived_ns; /* in the window: what its rates are over */
+	bool is_lost;               /* it was given up, */
+	uint64_t lost_ns;           /* then, on the clock of the run, */
+	const char *lost_why;       /* for this */
 	bool has_kernel;
 	uint64_t kernel_ios, kernel_bytes; /* from before the first I/O to after the last */
 	struct lb_fig_f64 passes;          /* over the region; seq and perm only */
@@ -66,14 +70,15 @@ struct lb_result {
 	const struct lb_plan *plan; /* NULL: refused before there was one */
 	int status;                 /* the exit status, signals included */
 	bool is_complete;           /* all of the window that was asked for was measured */
-	const char *ended_by;       /* "time", "count", "signal", "stall", "failure", "refused" */
+	const char *ended_by;       /* "time", "count", "signal", "stall", "error", "lost",
+				       "failure", "refused" */
 	int signal;                 /* 0: none */
 	char error[1024];           /* "" or why it was refused or failed */
 
 	const struct lb_lun *targets; /* all that were given; refused and passed over too */
 	uint32_t n_targets;
 	struct lb_lun_result *luns;
-	uint32_t n_luns;
+	uint32_t n_luns, n_lost;
 	struct lb_figures total, *op[LB_OPS];
 	struct lb_figures *op_figs; /* what the op[] point into */
 

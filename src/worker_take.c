@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "on_error.h"
+
 #define BACKOFF_FIRST_NS  LB_NSEC_PER_MSEC
 #define BACKOFF_DOUBLINGS 10 /* then 1.024 s */
 
@@ -35,9 +37,10 @@ static void sample_data(struct lb_lane *lane, struct lb_cell *cell, const struct
 }
 
 /* From 1 ms, doubling to a second while nothing of the lane succeeds. */
-static void back_off(struct lb_lane *lane, const struct lb_cell *cell, uint64_t t)
+static void back_off(struct lb_lane *lane, uint64_t t)
 {
-	uint64_t good = cell->xfers + cell->outside;
+	const struct lb_cell *r = lane->cell[LB_READ], *w = lane->cell[LB_WRITE];
+	uint64_t good = r->xfers + r->outside + w->xfers + w->outside;
 
 	if (t < lane->backoff_until_ns)
 		return; /* of the same moment */
@@ -70,7 +73,7 @@ void lb_take_error(struct lb_worker *w, struct lb_io *io, uint64_t t, bool in_wi
 	note_error(io, t, in_window);
 	if (in_window)
 		lb_take_pulse(cell, t, w->sharing);
-	back_off(lane, cell, t);
+	back_off(lane, t);
 	io->issue_ns = 0;
 	if (++lane->n_resting == lane->qd)
 		lb_pulse_rest(cell->lun);
@@ -78,6 +81,7 @@ void lb_take_error(struct lb_worker *w, struct lb_io *io, uint64_t t, bool in_wi
 	lb_worker_call(w->state);
 	if (lane->backoff_until_ns < w->parked_ns)
 		w->parked_ns = w->wake_ns = lane->backoff_until_ns;
+	lb_on_error(w, io, t);
 }
 
 void lb_take_look(struct lb_worker *w, struct lb_lane *lane, const struct lb_io *io)
@@ -121,7 +125,7 @@ uint32_t lb_take_with_errors(
 	return kept;
 }
 
-static uint64_t engine_now(void *w)
+uint64_t lb_worker_clock(void *w)
 {
 	return lb_worker_now(w);
 }
@@ -137,7 +141,7 @@ static uint8_t settle(struct lb_worker *w, struct lb_lane *lane, uint8_t n)
 	else
 		before = lane->cell[LB_READ]->xfers + lane->cell[LB_WRITE]->xfers;
 	left = before < w->count ? w->count - before : 0;
-	if (left && n >= left && lb_window_close(&w->board->window, engine_now, w))
+	if (left && n >= left && lb_window_close(&w->board->window, lb_worker_clock, w))
 		lb_board_kick(w->board);
 	return n < left ? n : (uint8_t)left;
 }

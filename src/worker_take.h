@@ -15,6 +15,9 @@ static inline uint64_t lb_worker_now(const struct lb_worker *w)
 	return __builtin_expect(w->ops->now != NULL, 0) ? w->ops->now(w->engine) : lb_now_ns();
 }
 
+/* The same for lb_window_close(). */
+uint64_t lb_worker_clock(void *w);
+
 static inline bool lb_is_good(const struct lb_io *io)
 {
 	return __builtin_expect((uint32_t)io->res == io->len, 1);

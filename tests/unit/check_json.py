@@ -92,11 +92,12 @@ def check_figures(doc, fig):
         assert fig["late"] or fig["outstanding"]
     else:
         assert not fig["outstanding"]
-    if doc["window_s"] is None:
+    lived_s = fig.get("lived_s", doc["window_s"])
+    if not lived_s:
         assert fig["xfer_per_s"] is None and fig["bytes_per_s"] is None
     else:
-        assert math.isclose(fig["xfer_per_s"] * doc["window_s"], n, abs_tol=1e-9)
-        assert math.isclose(fig["bytes_per_s"] * doc["window_s"], fig["bytes"], abs_tol=1e-9)
+        assert math.isclose(fig["xfer_per_s"] * lived_s, n, abs_tol=1e-9)
+        assert math.isclose(fig["bytes_per_s"] * lived_s, fig["bytes"], abs_tol=1e-9)
 
 
 def check_document(name, doc):
@@ -182,6 +183,11 @@ def main():
         "meaning": "reservation conflict", "count": 2, "count_outside_window": 0,
         "first": {"offset_bytes": 0, "at_s": 7}, "last": {"offset_bytes": 16384, "at_s": 7.001}}
     assert [f["count"] for f in docs["errors"]["total"]["errors_by_kind"]] == [3012, 2, 1]
+    lost = docs["lost"]["luns"]
+    assert [l["lived_s"] for l in lost] == [10, 4, 0, 10]
+    assert [l["lost_s"] for l in lost] == [None, 4, -0.1, None]
+    assert [l["lost_why"] for l in lost[:2]] == [None, "ENODEV, device gone"]
+    assert [l["xfer_per_s"] for l in lost] == [l["xfers"] / l["lived_s"] if l["lived_s"] else None for l in lost]
     assert docs["extremes"]["total"]["histogram_ns"][-1] == [2**41, None, 1]
     print(f"ok {len(docs) + 1} - the schema refuses what is wrong, and the documents say what the runs were")
     print(f"1..{len(docs) + 1}")

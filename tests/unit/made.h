@@ -81,6 +81,7 @@ static inline void made_board(struct made *m)
 	b->lun_states = made_zeros(p->n_luns, sizeof(*b->lun_states), 64);
 	lb_board_cells_init(b);
 	b->stage = LB_STAGE_DRAINED;
+	b->kick_fd = b->edge_fd = -1;
 	b->window.start_ns = MADE_OPEN_NS - SEC / 2;
 	b->window.open_ns = MADE_OPEN_NS;
 	b->window.close_ns = MADE_OPEN_NS + 10 * SEC;

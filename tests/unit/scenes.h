@@ -141,6 +141,22 @@ static inline struct made *scene_errors(void)
 	return m;
 }
 
+/* One LUN is gone after 4 s, another was before it was measured. */
+static inline struct made *scene_lost(void)
+{
+	struct made *m = made_new(4, 1, 16);
+
+	scene_load(m, 0, 20000, 700000);
+	scene_load(m, 1, 8000, 700000);
+	scene_load(m, 3, 21000, 700000);
+	made_errors(m, 1, -ENODEV, 16, (struct lb_fault_at){MADE_OPEN_NS + 4 * SEC, 1 << 20});
+	made_errors(m, 2, -EIO, 100, (struct lb_fault_at){MADE_OPEN_NS - SEC / 4, 0});
+	lb_lun_retire(&m->board, 1, MADE_OPEN_NS + 4 * SEC, "ENODEV, device gone");
+	lb_lun_retire(&m->board, 2, MADE_OPEN_NS - SEC / 10,
+		"100 errors in a row, the last EIO, I/O error");
+	return m;
+}
+
 /* The last LUN hangs after 3 s of the window, and never answers. */
 static inline struct made *scene_stalled(void)
 {
@@ -369,6 +385,7 @@ static const struct {
 	{"one", scene_one},
 	{"sixty_four", scene_sixty_four},
 	{"errors", scene_errors},
+	{"lost", scene_lost},
 	{"stalled", scene_stalled},
 	{"nothing", scene_nothing},
 	{"signal", scene_signal},

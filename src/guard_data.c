@@ -17,16 +17,27 @@
 
 #define BLOCK      4096u
 #define SECTOR     512u
-#define PIECE      (16 * 1024u)  /* looked at, in each of SAMPLES places */
-#define EDGE       (256 * 1024u) /* and at both ends */
+#define PIECE      (16 * 1024u) /* looked at, in each of SAMPLES places */
 #define SAMPLES    64
-#define ALIGN      (1024 * 1024u) /* where databases begin what they write */
-#define DEPTH_MAX  3              /* of tables in partitions */
+#define LABEL      (256 * 1024u)         /* of ZFS: two lie at each end, in whole ones of it, */
+#define EDGE       (2 * (uint64_t)LABEL) /* so this is looked at there, */
+#define EDGE_MAX   (EDGE + LABEL)        /* and what is left over at the end */
+#define HEAD       (260 * 1024u)         /* where libblkid looks the most, */
+#define AHEAD      (128 * 1024u)         /* and what is read at once for them */
+#define ALIGN      (1024 * 1024u)        /* where databases begin what they write */
+#define DEPTH_MAX  3                     /* of tables in partitions */
 #define RANGES_MAX 512
 #define PROBES_MAX 64
 
 struct range {
 	uint64_t start, size;
+};
+
+/* Something that is neither zeros nor lunbench's own. */
+struct spot {
+	int rc; /* 0 nothing, 1 there is, -errno it cannot be read, `at` being where it was tried */
+	uint64_t at;
+	bool is_boot; /* the boot mark in an otherwise unknown first sector: tools put it there */
 };
 
 struct look {
@@ -37,6 +48,7 @@ struct look {
 	struct range seen[RANGES_MAX];
 	unsigned int n_seen;
 	bool is_full; /* words are cut */
+	struct spot edge;
 };
 
 /* Adds to what was found, each thing once. WHERE: "" or "partition 1: ". */
@@ -132,8 +144,18 @@ static void word_table(struct look *l, const char *where, blkid_probe pr)
 	add(l, where, "%s", name);
 }
 
+/*
+ * ZFS has no magic: for it libblkid reads a MiB, four times as much as for all the others. Its
+ * labels lie in the edges, so where nothing is in these it is not asked for.
+ */
+static bool cannot_have_zfs(const struct look *l, const struct range *r)
+{
+	return !l->edge.rc && !r->start && r->size == l->lun->size_bytes;
+}
+
 static blkid_probe new_probe(const struct look *l, const struct range *r)
 {
+	char zfs[] = "zfs_member", *but[] = {zfs, NULL};
 	blkid_probe pr = blkid_new_probe();
 
 	if (!pr)
@@ -145,6 +167,8 @@ static blkid_probe new_probe(const struct look *l, const struct range *r)
 		blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_DEFAULT | BLKID_SUBLKS_USAGE |
 							      BLKID_SUBLKS_MAGIC |
 							      BLKID_SUBLKS_BADCSUM) ||
+		(cannot_have_zfs(l, r) &&
+			blkid_probe_filter_superblocks_type(pr, BLKID_FLTR_NOTIN, but)) ||
 		blkid_probe_enable_partitions(pr, 1) ||
 		/* the backup at the end, too, where nothing is left at the start */
 		blkid_probe_set_partitions_flags(pr, BLKID_PARTS_FORCE_GPT | BLKID_PARTS_MAGIC)) {
@@ -255,17 +279,18 @@ static bool is_zeros(const unsigned char *data, size_t n)
 	return !n || (!data[0] && !memcmp(data, data + 1, n - 1));
 }
 
-/* The boot mark in an otherwise unknown first sector is worth a word: tools put it there. */
-static void word_unknown(struct look *l, const unsigned char *data, uint64_t at, size_t n)
+static void word_spot(struct look *l, const struct spot *s)
 {
-	if (!at && n >= 512 && data[510] == 0x55 && data[511] == 0xaa)
+	if (s->rc < 0)
+		add(l, "", "cannot be read at byte %" PRIu64 ": %s", s->at, strerror(-s->rc));
+	else if (s->rc && s->is_boot)
 		add(l, "", "a boot sector (0xaa55) without partitions");
-	else
-		add(l, "", "unknown data, at byte %" PRIu64, at);
+	else if (s->rc)
+		add(l, "", "unknown data, at byte %" PRIu64, s->at);
 }
 
-/* False: nothing more has to be looked at. */
-static bool sample(struct look *l, uint64_t at, uint64_t n)
+/* The first in N bytes AT, or up to the end. */
+static struct spot find_unknown(struct look *l, uint64_t at, uint64_t n)
 {
 	unsigned char *data;
 	int rc;
@@ -273,37 +298,74 @@ static bool sample(struct look *l, uint64_t at, uint64_t n)
 	if (n > l->lun->size_bytes - at)
 		n = l->lun->size_bytes - at;
 	rc = lb_guard_read(&l->reader, at, (size_t)n, &data);
-	if (rc) {
-		add(l, "", "cannot be read at byte %" PRIu64 ": %s", at, strerror(-rc));
-		return false;
-	}
+	if (rc)
+		return (struct spot){.rc = rc, .at = at};
+	if (is_zeros(data, (size_t)n))
+		return (struct spot){.rc = 0};
 	for (uint64_t k = 0; k < n; k += SECTOR) {
 		size_t len = n - k < SECTOR ? (size_t)(n - k) : SECTOR;
 
 		if (is_zeros(data + k, len))
 			continue;
-		if (len == SECTOR && lb_data_is_ours(data + k)) {
+		if (len == SECTOR && lb_data_is_ours(data + k))
 			l->found->is_ours = true;
-		} else {
-			word_unknown(l, data + k, at + k, len);
-			return false;
-		}
+		else
+			return (struct spot){.rc = 1,
+				.at = at + k,
+				.is_boot = !(at + k) && len == SECTOR && data[510] == 0x55 &&
+					   data[511] == 0xaa};
 	}
-	return true;
+	return (struct spot){.rc = 0};
 }
 
+/* Where the edge at the end begins. */
+static uint64_t end_edge(uint64_t size)
+{
+	uint64_t whole = size / LABEL * LABEL;
+
+	return whole > EDGE ? whole - EDGE : 0;
+}
+
+static void look_at_edges(struct look *l)
+{
+	uint64_t end = end_edge(l->lun->size_bytes);
+
+	l->edge = find_unknown(l, 0, EDGE);
+	if (!l->edge.rc && l->lun->size_bytes > EDGE)
+		l->edge = find_unknown(l, end, EDGE_MAX);
+}
+
+/* Of what lies between the edges. */
 static void look_at_samples(struct look *l)
 {
-	uint64_t size = l->lun->size_bytes, step = size / SAMPLES;
+	uint64_t size = l->lun->size_bytes, step = size / SAMPLES, end = end_edge(size);
 	uint64_t align = step >= ALIGN ? ALIGN : BLOCK;
-	uint64_t end = size > EDGE ? (size - EDGE) / BLOCK * BLOCK : 0;
+	struct spot spot = {.rc = 0};
 
-	if (!sample(l, 0, EDGE) || !sample(l, end, size - end))
-		return;
-	for (uint64_t i = 1; i < SAMPLES; i++) {
-		if (!sample(l, i * step / align * align, PIECE))
-			return;
+	for (uint64_t i = 1; i < SAMPLES && !spot.rc; i++) {
+		uint64_t at = i * step / align * align;
+
+		if (at + PIECE > EDGE && at < end)
+			spot = find_unknown(l, at, PIECE);
 	}
+	word_spot(l, &spot);
+}
+
+/*
+ * Has what libblkid reads in many small pieces read in few large ones. What an earlier reader left
+ * in memory, which another host may have changed, is dropped first.
+ */
+static void read_ahead(const struct look *l)
+{
+	uint64_t end = end_edge(l->lun->size_bytes);
+
+	posix_fadvise(l->buffered, 0, 0, POSIX_FADV_DONTNEED);
+	posix_fadvise(l->buffered, 0, 0, POSIX_FADV_RANDOM); /* the other pieces, as they are */
+	for (uint64_t at = 0; at < HEAD; at += AHEAD)
+		posix_fadvise(l->buffered, (off_t)at, at + AHEAD < HEAD ? AHEAD : HEAD - at,
+			POSIX_FADV_WILLNEED);
+	for (uint64_t at = end; at < l->lun->size_bytes; at += AHEAD)
+		posix_fadvise(l->buffered, (off_t)at, AHEAD, POSIX_FADV_WILLNEED);
 }
 
 void lb_guard_data(const struct lb_lun *lun, int fd, struct lb_found *found)
@@ -321,15 +383,17 @@ void lb_guard_data(const struct lb_lun *lun, int fd, struct lb_found *found)
 	l->found = found;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	l->buffered = open(path, O_RDONLY | O_CLOEXEC);
-	if (l->buffered < 0 || lb_guard_reader_init(&l->reader, fd, lun, EDGE + BLOCK)) {
+	if (l->buffered < 0 || lb_guard_reader_init(&l->reader, fd, lun, EDGE_MAX + BLOCK)) {
 		add(l, "", "cannot be opened to look at it: %s", strerror(errno));
 	} else {
-		/* not what an earlier reader left in memory, which another host may have changed */
-		posix_fadvise(l->buffered, 0, 0, POSIX_FADV_DONTNEED);
+		look_at_edges(l);
+		read_ahead(l);
 		look_at(l, (struct range){0, lun->size_bytes}, "", 0);
 		if (lun->kind == LB_LUN_BLOCK &&
 			lb_guard_sys_partitions(lun->dev, look_at_kernels, l))
 			add(l, "", "partitions that cannot be looked at");
+		if (!found->is_something)
+			word_spot(l, &l->edge);
 		if (!found->is_something)
 			look_at_samples(l);
 	}

@@ -284,6 +284,28 @@ def _():
         has_data(lun, r"LVM2 physical volume, UUID \S+")
 
 
+@test("ZFS is known by each of its four labels alone, on a LUN of an odd size too")
+def _():
+    for size in (64 * MIB, 64 * MIB + 200 * 1024):
+        with loop_of(size) as lun:
+            for at in (0, 256 * 1024, 64 * MIB - 512 * 1024, 64 * MIB - 256 * 1024):
+                for n in range(8):  # uberblocks: magic, version 5000
+                    put(lun, at + (128 + n) * 1024, struct.pack("<QQ", 0x00BAB10C, 5000).ljust(1024, b"\0"))
+                has_data(lun, "ZFS pool member")
+                wipe(lun, at, at + 256 * 1024)
+            passes(lun)
+
+
+@test("a blank LUN is looked at in few reads")
+def _():
+    with loop_of("1G") as lun:
+        reads = pathlib.Path("/sys/block", os.path.basename(lun), "stat")
+        before = int(reads.read_text().split()[0])
+        guard(lun, status=0)
+        # 63 samples, 8 places of ASM's, both edges; the rest is libblkid's, and a look for NOWAIT
+        between(int(reads.read_text().split()[0]) - before, 73, 100, "reads")
+
+
 @test("partition tables and what is in the partitions, logical ones too, also on 4Kn")
 def _():
     with loop_of("64M") as lun:

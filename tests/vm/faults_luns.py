@@ -50,6 +50,14 @@ for engine in ENGINES:
         eq((lun["errors"], lun["outstanding"], lun["latency"]["max_is_lower_bound"]), (0, QD, True), "errors, outstanding")
         near(lun["outstanding_max_age_ns"] / 1e9, 12 - guest.secs(doc, "hung.begin"), "age of the oldest, s", rel=0.03)
 
+    @test(f"{engine}: I/O that takes 45 s is waited for, and counted, late or not")
+    def _(engine=engine):
+        lun, doc = lun_of(f"slow.{engine}", 0, window_s=50.0)
+        eq((lun["xfers"], lun["late"], lun["errors"], lun["outstanding"]), (QD, QD, 0, 0), "xfers, late, errors, outstanding")
+        # a timer of the kernel's that far ahead is up to 2 s late
+        between(lun["latency"]["min_ns"] / 1e9, 45, 47.2, "shortest latency, s")
+        between(lun["late_max_ns"] / 1e9, 45, 47.2, "longest latency of the late, s")
+
     @test(f"{engine}: an error table swapped in: EIO from then on, few of them")
     def _(engine=engine):
         lun, doc = fails_from(f"swapped.{engine}", "swapped.begin")

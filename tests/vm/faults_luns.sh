@@ -5,7 +5,7 @@
 . ./guest-lib.sh
 
 engines='io_uring libaio sync'
-modprobe -a sd_mod dm-mod dm-thin-pool target_core_mod target_core_iblock tcm_loop || die "modules are missing"
+modprobe -a sd_mod dm-mod dm-delay dm-thin-pool target_core_mod target_core_iblock tcm_loop || die "modules are missing"
 disk() { # disk NAME MSEC [KEY=VALUE...]: that answers after that time
 	disk_name=$1 disk_msec=$2
 	shift 2
@@ -17,6 +17,7 @@ sectors=$(blockdev --getsz /dev/below)
 for map in suspended hung swapped shrunk; do
 	dmsetup create $map --table "0 $sectors linear /dev/below 0" || die "no map $map"
 done
+dmsetup create slow --table "0 $sectors delay /dev/below 0 45000" || die "no map slow"
 
 # a pool of 6 MB for three volumes of 16 MB
 null_disk meta size=4 memory_backed=1
@@ -66,10 +67,11 @@ for engine in $engines; do
 	for map in hung swapped shrunk; do
 		measure "$map.$engine" /dev/mapper/$map --qd 2 --time 10 --drain 2 /dev/healthy
 	done
+	measure "slow.$engine" /dev/mapper/slow --qd 2 --time 50 /dev/healthy
 	measure "removed.$engine" "/dev/$removed" --qd 2 --time 10 /dev/healthy
 	measure "deleted.$engine" "/dev/$deleted" --qd 2 --time 10 /dev/healthy
 	measure "thin.$engine" "/dev/mapper/thin_$engine" --op write --allow-write --qd 2 --time 4 "/dev/healthy_$engine"
-	for name in suspended lossy hung swapped shrunk removed deleted; do names="$names $name.$engine"; done
+	for name in suspended lossy slow hung swapped shrunk removed deleted; do names="$names $name.$engine"; done
 done
 # shellcheck disable=SC2086 # many names
 under_way $names

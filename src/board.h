@@ -19,6 +19,7 @@
 #include "lun.h"
 #include "pattern.h"
 #include "plan.h"
+#include "series.h"
 #include "stats.h"
 
 enum lb_stage {
@@ -116,6 +117,7 @@ struct lb_board {
 	struct lb_cursor *cursors;
 	struct lb_worker_state *workers;
 	struct lb_lun_state *lun_states; /* by position in plan->luns */
+	struct lb_series *series;        /* NULL: no plan yet */
 
 	struct lb_window window;
 	_Atomic uint32_t n_retired;               /* LUNs */

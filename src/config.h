@@ -72,6 +72,7 @@ struct lb_config {
 	size_t n_targets;
 	char *targets_text; /* what targets_file holds; owned */
 	/* reports */
+	uint64_t interval_ns;  /* of the time series */
 	const char *json_path; /* NULL: none; "-": stdout in place of the text */
 	int hist;
 	int progress;

@@ -5,7 +5,7 @@
 #define ACK_NS  (100 * LB_NSEC_PER_MSEC) /* a worker that can see the window's end has by then */
 #define LOOK_NS (100 * LB_NSEC_PER_MSEC) /* between looks where no deadline is known */
 
-void lb_control_init(
+int lb_control_init(
 	struct lb_control *c, struct lb_board *board, uint64_t drain_ns, uint64_t lead_ns)
 {
 	const struct lb_phase *phase = &board->plan->phases[0];
@@ -19,6 +19,13 @@ void lb_control_init(
 		.lead_ns = lead_ns,
 		.hurry_ns = LB_NEVER,
 	};
+	return board->series ? lb_sampler_make(&c->sampler, board) : 0;
+}
+
+void lb_control_done(struct lb_control *c)
+{
+	lb_sampler_done(c->sampler);
+	c->sampler = NULL;
 }
 
 static uint64_t sum_started(const struct lb_board *b)
@@ -95,6 +102,8 @@ static void starting(struct lb_control *c, uint64_t now)
 	atomic_store(&w->open_ns, open);
 	if (c->time_ns)
 		plan_end(w, open + c->time_ns);
+	if (c->sampler)
+		lb_sampler_begin(c->sampler, open);
 	c->state = LB_CTL_MEASURING;
 }
 
@@ -131,10 +140,34 @@ static void draining(struct lb_control *c, uint64_t now)
 	}
 }
 
+/*
+ * The point that is due, if the window is open. While someone decides over its end, that may lie
+ * before NOW: then at the next look.
+ */
+static void sample(struct lb_control *c, uint64_t now)
+{
+	struct lb_window *w = &c->board->window;
+	uint64_t close = atomic_load_explicit(&w->close_ns, memory_order_acquire);
+
+	if (c->sampler && now >= lb_sampler_due(c->sampler) && now < close) {
+		lb_sampler_take(c->sampler, now);
+		lb_sampler_keep(c->sampler);
+	}
+}
+
+void lb_control_finish(struct lb_control *c, uint64_t now)
+{
+	struct lb_window *w = &c->board->window;
+	uint64_t open = atomic_load(&w->open_ns), close = lb_window_end_now(w);
+
+	if (c->sampler && open < min_u64(close, now))
+		lb_sampler_finish(c->sampler, min_u64(close, now));
+}
+
 uint64_t lb_control_step(struct lb_control *c, uint64_t now)
 {
 	struct lb_window *w = &c->board->window;
-	uint64_t close, open;
+	uint64_t close, open, due;
 
 	if (c->state == LB_CTL_STARTING)
 		starting(c, now);
@@ -148,17 +181,24 @@ uint64_t lb_control_step(struct lb_control *c, uint64_t now)
 		c->drain_until_ns = close + c->drain_ns;
 		if (c->drain_until_ns < close)
 			c->drain_until_ns = LB_NEVER;
+		if (c->sampler && open < close)
+			lb_sampler_close(c->sampler, close);
 	} else if (c->state == LB_CTL_MEASURING && !c->time_ns && now >= open) {
 		look_for_silence(c, now);
 	}
-	if (c->state == LB_CTL_DRAINING)
+	if (c->state == LB_CTL_MEASURING)
+		sample(c, now);
+	else if (c->state == LB_CTL_DRAINING)
 		draining(c, now);
 
 	switch (c->state) {
 	case LB_CTL_STARTING:
 		return min_u64(atomic_load(&w->start_ns) + LB_START_LIMIT_NS, close);
 	case LB_CTL_MEASURING:
-		return c->time_ns && close != LB_NEVER ? close : min_u64(close, now + LOOK_NS);
+		if (!c->time_ns || close == LB_NEVER)
+			close = min_u64(close, now + LOOK_NS);
+		due = c->sampler ? lb_sampler_due(c->sampler) : LB_NEVER;
+		return due > now ? min_u64(close, due) : close;
 	case LB_CTL_DRAINING:
 		return min_u64(now + LOOK_NS, min_u64(c->drain_until_ns, c->hurry_ns));
 	default:

@@ -70,8 +70,10 @@ static void *worker_main(void *arg)
 		ret = lb_worker_loop(w);
 		if (ret < 0)
 			atomic_store(&w->state->fatal, ret);
-		if (w->control)
+		if (w->control) {
 			w->board->virtual_end_ns = w->ops->now(w->engine);
+			lb_control_finish(w->control, w->board->virtual_end_ns);
+		}
 		atomic_store(&w->state->has_ended, 1);
 		lb_board_kick(w->board);
 	}
@@ -288,8 +290,8 @@ int lb_crew_run(const struct lb_config *cfg, struct lb_board *b, struct lb_lock 
 	if (ret)
 		return ret;
 	read_kernel_stats(b, false);
-	if (b->plan->is_virtual)
-		lb_control_init(&crew->control, b, cfg->drain_ns, 0);
+	if (b->plan->is_virtual && lb_control_init(&crew->control, b, cfg->drain_ns, 0))
+		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
 	atomic_store(&b->window.start_ns,
 		b->plan->is_virtual ? b->plan->engine->now(crew->threads[0].worker.engine)
 				    : lb_now_ns());

@@ -174,25 +174,6 @@ static void kernel_counts(struct lb_lun_result *lun, const struct lb_lun_state *
 		(z->read_sectors - a->read_sectors + z->write_sectors - a->write_sectors) * 512;
 }
 
-/* Lane indices, those of one LUN together; FIRST[lun] where they begin, FIRST[n_luns] the end. */
-static void lanes_by_lun(const struct lb_plan *plan, uint32_t *lanes, uint32_t *first)
-{
-	uint32_t at = 0;
-
-	for (uint32_t i = 0; i < plan->n_lanes; i++)
-		first[plan->lanes[i].lun + 1]++;
-	for (uint32_t i = 0; i < plan->n_luns; i++)
-		first[i + 1] += first[i];
-	for (uint32_t i = 0; i < plan->n_lanes; i++)
-		lanes[first[plan->lanes[i].lun]++] = i;
-	for (uint32_t i = 0; i < plan->n_luns; i++) { /* each now stands at its end: move back */
-		uint32_t end = first[i];
-
-		first[i] = at;
-		at = end;
-	}
-}
-
 /* F and, of a mixed run, OPS out of SUMS. */
 static void sums_make(struct lb_figures *f, struct lb_figures *const ops[LB_OPS],
 	const struct sums *sums, struct lb_tally *both, const struct lb_span *s)
@@ -279,7 +260,7 @@ static struct lb_span lived_make(
 static void luns_make(
 	struct lb_result *r, const struct lb_board *b, const struct lb_span *s, struct work *w)
 {
-	lanes_by_lun(r->plan, w->lanes, w->first);
+	lb_plan_lanes_by_lun(r->plan, w->lanes, w->first);
 	sums_init(w->total);
 	for (uint32_t i = 0; i < r->n_luns; i++) {
 		struct lb_lun_result *lun = &r->luns[i];

@@ -46,4 +46,8 @@ uint64_t lb_hist_total(const struct lb_hist *h);
 int lb_hist_percentile(
 	const struct lb_hist *h, uint32_t ppm, uint64_t min_ns, uint64_t max_ns, uint64_t *ns);
 
+/* The same of an H that has nothing outside the buckets FIRST to LAST. */
+int lb_hist_percentile_in(const struct lb_hist *h, uint32_t first, uint32_t last, uint32_t ppm,
+	uint64_t min_ns, uint64_t max_ns, uint64_t *ns);
+
 #endif

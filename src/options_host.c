@@ -117,6 +117,21 @@ const struct lb_opt lb_host_options[] = {
 		       ".Nm .",
 	},
 	{
+		.name = "interval",
+		.type = LB_OPT_DURATION,
+		.section = REPORTS,
+		.metavar = "TIME",
+		.offset = FIELD(interval_ns),
+		.min = 10 * LB_NSEC_PER_MSEC,
+		.max = 86400 * LB_NSEC_PER_SEC,
+		.dflt = "1s",
+		.help = "of the time series, which is in the JSON and the stream",
+		.man = "The time series has a point for each\n"
+		       ".Ar TIME ;\n"
+		       "it is in the JSON and the stream, see\n"
+		       ".Sx TIME SERIES .",
+	},
+	{
 		.name = "hist",
 		.type = LB_OPT_ENUM,
 		.section = REPORTS,

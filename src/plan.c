@@ -6,6 +6,7 @@
 
 #include "board.h"
 #include "data.h"
+#include "series.h"
 #include "stats.h"
 
 /* What is being worked out; only in here. */
@@ -289,6 +290,7 @@ int lb_plan_make(struct lb_shm *shm, const struct lb_config *cfg, struct lb_lun 
 	p->seed = cfg->seed;
 	p->on_error = cfg->on_error;
 	p->max_errors = cfg->max_errors;
+	p->interval_ns = cfg->interval_ns;
 	p->slot_bytes = buffer_bytes(cfg->size_bytes);
 	d.lanes_per_lun = p->engine->caps & LB_CAP_DEPTH_ONE ? cfg->qd : cfg->threads_per_lun;
 	if (make_streams(&d) || find_own_workers(&d))
@@ -312,6 +314,24 @@ no_room:
 	return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of shared memory for the plan");
 }
 
+void lb_plan_lanes_by_lun(const struct lb_plan *plan, uint32_t *lanes, uint32_t *first)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < plan->n_lanes; i++)
+		first[plan->lanes[i].lun + 1]++;
+	for (uint32_t i = 0; i < plan->n_luns; i++)
+		first[i + 1] += first[i];
+	for (uint32_t i = 0; i < plan->n_lanes; i++)
+		lanes[first[plan->lanes[i].lun]++] = i;
+	for (uint32_t i = 0; i < plan->n_luns; i++) { /* each now stands at its end: move back */
+		uint32_t end = first[i];
+
+		first[i] = at;
+		at = end;
+	}
+}
+
 uint64_t lb_plan_size_bound(const struct lb_config *cfg, size_t n)
 {
 	bool is_deep = cfg->engine == LB_ENGINE_AUTO ||
@@ -327,5 +347,6 @@ uint64_t lb_plan_size_bound(const struct lb_config *cfg, size_t n)
 	       lanes * (sizeof(struct lb_lane_plan) + sizeof(struct lb_worker_plan) +
 			       sizeof(struct lb_worker_state) + LB_OPS * sizeof(struct lb_cell) +
 			       sizeof(struct lb_faults) + 64) +
-	       hists * sizeof(struct lb_hist);
+	       hists * sizeof(struct lb_hist) +
+	       lb_series_bytes((uint32_t)n, LB_OPS, cfg->interval_ns, cfg->time_ns);
 }

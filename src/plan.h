@@ -75,7 +75,8 @@ struct lb_plan {
 	uint64_t seed;
 	int on_error; /* enum lb_on_error */
 	uint32_t max_errors;
-	uint64_t n_blocks; /* of all LUNs, as data.h numbers them */
+	uint64_t n_blocks;    /* of all LUNs, as data.h numbers them */
+	uint64_t interval_ns; /* of the time series */
 };
 
 /*
@@ -84,6 +85,10 @@ struct lb_plan {
  */
 int lb_plan_make(struct lb_shm *shm, const struct lb_config *cfg, struct lb_lun *luns, size_t n,
 	struct lb_plan **plan, struct lb_err *err);
+
+/* Lane indices, those of one LUN together; FIRST[lun] where they begin, FIRST[n_luns] the end.
+ * FIRST is all 0 at first. */
+void lb_plan_lanes_by_lun(const struct lb_plan *plan, uint32_t *lanes, uint32_t *first);
 
 /* Upper bound, in bytes, of what a plan for N LUNs and its cells take of the shared mapping. */
 uint64_t lb_plan_size_bound(const struct lb_config *cfg, size_t n);

@@ -11,6 +11,7 @@
 #include "hist.h"
 #include "paths.h"
 #include "result.h"
+#include "series.h"
 #include "units.h"
 
 #define MIB (1ull << 20)
@@ -115,6 +116,17 @@ void lb_preflight_limits(
 			lb_format_size(limit, sizeof(limit), have->locked.max));
 }
 
+/* The time series, and the histograms as it saw them last. */
+static uint64_t series_bytes(const struct lb_plan *p)
+{
+	const struct lb_phase *phase = &p->phases[0];
+	uint8_t read_pct = phase->streams[0].read_pct;
+	uint32_t n_ops = read_pct && read_pct < 100 ? 2 : 1;
+
+	return lb_series_bytes(p->n_luns, n_ops, p->interval_ns, phase->time_ns) +
+	       p->n_hists / LB_OPS * n_ops * sizeof(struct lb_hist);
+}
+
 void lb_need_of(struct lb_need *need, const struct lb_plan *p)
 {
 	bool is_uring = p->engine == &lb_engine_io_uring;
@@ -128,9 +140,10 @@ void lb_need_of(struct lb_need *need, const struct lb_plan *p)
 	need->maps = (uint64_t)p->n_workers *
 			     (MAPS_PER_THREAD + (is_uring || is_libaio ? MAPS_PER_QUEUE : 0)) +
 		     MAPS_SPARE;
-	need->memory_bytes =
-		buffers + p->n_hists * sizeof(struct lb_hist) + p->n_slots * sizeof(struct lb_io) +
-		p->n_luns * sizeof(struct lb_lun_result) + (uint64_t)p->n_workers * THREAD_BYTES;
+	need->memory_bytes = buffers + p->n_hists * sizeof(struct lb_hist) +
+			     p->n_slots * sizeof(struct lb_io) +
+			     p->n_luns * sizeof(struct lb_lun_result) +
+			     (uint64_t)p->n_workers * THREAD_BYTES + series_bytes(p);
 }
 
 /* ---- LUNs ---- */

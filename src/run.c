@@ -112,8 +112,9 @@ static int make_cells(struct lb_shm *shm, struct lb_board *b)
 	b->cursors = lb_shm_alloc(shm, p->n_cursors, sizeof(*b->cursors), 64);
 	b->workers = lb_shm_alloc(shm, p->n_workers, sizeof(*b->workers), 64);
 	b->lun_states = lb_shm_alloc(shm, p->n_luns, sizeof(*b->lun_states), 64);
-	if (!b->cells || !b->faults || !b->hists || !b->ios || !b->cursors || !b->workers ||
-		!b->lun_states)
+	b->series = lb_series_make(shm, p);
+	if (!b->series || !b->cells || !b->faults || !b->hists || !b->ios || !b->cursors ||
+		!b->workers || !b->lun_states)
 		return -ENOMEM;
 	lb_board_cells_init(b);
 	return 0;

@@ -1,8 +1,8 @@
 /*
  * The time series: what each LUN, and all together, did in each interval of the window. Points are
- * differences of the cells' counters, taken by whoever drives control; when the room is used up
- * neighbours are merged two by two and the interval doubles, so a run of days takes no more memory
- * than one of an hour. The points lie on the board; what is needed to take them does not.
+ * differences of the cells' counters (sampler.h); when the room is used up neighbours are merged
+ * two by two, and from then on twice as many intervals make a point, so a run of days takes no more
+ * memory than one of an hour. It lies on the board.
  */
 #ifndef LB_SERIES_H
 #define LB_SERIES_H
@@ -16,10 +16,12 @@
 
 #define LB_SERIES_MOST 3600u /* points of one LUN, at most; see lb_series_room() */
 
-struct lb_board;
 struct lb_plan;
 
-/* One op in one interval. Percentiles: 0 where they cannot be told (too few, or merged). */
+/*
+ * One op in one interval. Percentiles: 0 where they cannot be told: too few, or a LUN's in a point
+ * of several intervals. Of the counters of one point some may have seen a batch more than others.
+ */
 struct lb_point {
 	uint64_t xfers, bytes, errors;
 	uint64_t sum_ns, max_ns; /* of latencies; max to within a bucket of the histogram */
@@ -36,33 +38,43 @@ struct lb_point_both {
 };
 
 /*
- * Row R (the LUNs in plan order, then the total), point I: points[(R * n_ops + op) * room + I],
- * both[R * room + I]. Ops that the run does not have take no room: see op_at.
+ * Row R (the LUNs in plan order, then the total), point I: points[(R * n_ops + pos) * room + I],
+ * both[R * room + I]. Ops that the run does not have take no room: see pos.
  */
 struct lb_series {
-	uint64_t interval_ns; /* of one point, as merged by now */
 	uint64_t asked_ns;    /* --interval */
+	uint64_t interval_ns; /* of one point by now: a multiple of asked_ns */
 	uint32_t room, n_rows, n_ops;
-	int8_t op_at[2]; /* of enum lb_op: its position, or -1 */
-	/* n points are whole; read n, then points, then version again: if that has changed, they
-	 * were merged meanwhile */
+	int8_t pos[2]; /* of enum lb_op: its position among the n_ops, or -1 */
+	/* The first n points are whole. Read version, n, points, version: when that is odd, or has
+	 * changed, they were being merged. */
 	_Atomic uint32_t n, version;
+	uint32_t n_folded; /* intervals that point n has so far */
 	uint64_t begin_ns; /* the window's opening */
 	uint64_t *end_ns;  /* of each point: its begin is the end of the one before */
 	struct lb_point *points;
 	struct lb_point_both *both;
-	struct lb_hist *total; /* of the total: hist of point I, op O at total[O * room + I] */
+	struct lb_hist *total; /* of the total: that of point I at total[pos * room + I] */
+	uint32_t first_bucket[2], last_bucket[2]; /* by position: all of total[] lies between */
 };
 
-/* Points of one row for N_LUNS: min(3600, 1,000,000 / LUNs), even, at least 4. */
-uint32_t lb_series_room(uint32_t n_luns);
+/*
+ * Points of one row for N_LUNS: min(3600, 1,000,000 / LUNs), even, at least 4; fewer where TIME_NS
+ * (0: not known) has fewer INTERVAL_NS.
+ */
+uint32_t lb_series_room(uint32_t n_luns, uint64_t interval_ns, uint64_t time_ns);
 
-/* Bytes of the shared mapping that it takes, at most. */
-uint64_t lb_series_bytes(uint32_t n_luns);
+/* Bytes that it takes, at most: of N_OPS ops. */
+uint64_t lb_series_bytes(uint32_t n_luns, uint32_t n_ops, uint64_t interval_ns, uint64_t time_ns);
 
-/* Makes the empty series of a run of PLAN, a point each INTERVAL_NS. NULL: out of room in SHM. */
-struct lb_series *lb_series_make(
-	struct lb_shm *shm, const struct lb_plan *plan, uint64_t interval_ns);
+/* The empty series of a run of PLAN, a point each plan->interval_ns. NULL: out of room in SHM. */
+struct lb_series *lb_series_make(struct lb_shm *shm, const struct lb_plan *plan);
+
+/* Adds one more interval, which is the only point of SAMPLE, a series over the same rows. */
+void lb_series_fold(struct lb_series *s, const struct lb_series *sample);
+
+/* No interval will come any more. */
+void lb_series_end(struct lb_series *s);
 
 static inline struct lb_point *lb_series_point(
 	const struct lb_series *s, uint32_t row, uint32_t pos, uint32_t i)
@@ -70,20 +82,22 @@ static inline struct lb_point *lb_series_point(
 	return &s->points[((uint64_t)row * s->n_ops + pos) * s->room + i];
 }
 
-/* What the next point is the difference from; private to who takes them. */
-struct lb_sampler;
+static inline struct lb_point_both *lb_series_both(
+	const struct lb_series *s, uint32_t row, uint32_t i)
+{
+	return &s->both[(uint64_t)row * s->room + i];
+}
 
-/* Returns 0 or -ENOMEM; allocates all that lb_sampler_take() will ever need. */
-int lb_sampler_make(struct lb_sampler **s, struct lb_board *board);
-void lb_sampler_done(struct lb_sampler *s);
+/* The begin of point I. */
+static inline uint64_t lb_series_begin_ns(const struct lb_series *s, uint32_t i)
+{
+	return i ? s->end_ns[i - 1] : s->begin_ns;
+}
 
-/* Begins at the window's opening: what was counted so far is in no point. */
-void lb_sampler_begin(struct lb_sampler *s, uint64_t open_ns);
+/* The total's percentiles at point I, of the histogram, and how many LUNs did nothing in it. */
+void lb_series_settle(struct lb_series *s, uint32_t i);
 
-/* When the next point ends; LB_NEVER before the beginning and after the end. */
-uint64_t lb_sampler_due(const struct lb_sampler *s);
-
-/* Ends the current point at NOW_NS, and begins the next. */
-void lb_sampler_take(struct lb_sampler *s, uint64_t now_ns);
+/* Percentiles of P, whose max_ns is set, from latencies that H has between two buckets. */
+void lb_point_rank(struct lb_point *p, const struct lb_hist *h, uint32_t first, uint32_t last);
 
 #endif

@@ -272,6 +272,9 @@ static void part(struct supervisor *s, bool died)
 	s->outcome->child_died = died && !is_done;
 	if (s->outcome->child_died && s->has_control)
 		lb_window_close(&s->board->window, NULL, NULL);
+	if (s->has_control)
+		lb_control_finish(&s->control, lb_now_ns());
+	lb_control_done(&s->control);
 }
 
 static int watch(struct supervisor *s)

@@ -10,6 +10,7 @@
 
 #include "control.h"
 #include "made.h"
+#include "shm.h"
 
 #define START_NS (MADE_OPEN_NS - 100 * SEC)
 #define LEAD_NS  (2 * MS)
@@ -270,6 +271,49 @@ static void a_claim_that_is_not_resolved_holds_nobody_up(void **state)
 	made_done(b.m);
 }
 
+/* A point is due each interval from the opening, and the last one when the window is over. */
+static void takes_the_time_series(void **state)
+{
+	uint64_t open = LEAD_NS;
+	struct lb_series *s;
+	struct lb_shm shm;
+	struct lb_err err;
+	struct bench b;
+
+	(void)state;
+	begin(&b, 2500 * MS, 0, 0);
+	b.m->plan.interval_ns = SEC;
+	assert_int_equal(lb_shm_create(&shm, lb_series_bytes(2, 2, SEC, 0), &err), 0);
+	s = b.m->board.series = lb_series_make(&shm, &b.m->plan);
+	assert_int_equal(lb_control_init(&b.c, &b.m->board, 4 * SEC, LEAD_NS), 0);
+	start_all(&b);
+	assert_int_equal(step(&b, 0), open + SEC);
+	made_xfers(b.m, 0, 100, MS);
+	assert_int_equal(step(&b, open + SEC - 1), open + SEC);
+	assert_int_equal(s->n, 0);
+	assert_int_equal(step(&b, open + SEC), open + 2 * SEC);
+	assert_int_equal(s->n, 1);
+	/* while the end is being decided it may lie before now */
+	b.w->close_ns = LB_CLOSE_CLAIMED;
+	assert_int_equal(step(&b, open + 2 * SEC), open + 2 * SEC + 100 * MS);
+	assert_int_equal(s->n, 1);
+	b.w->close_ns = START_NS + open + 2 * SEC - 1;
+	made_xfers(b.m, 1, 50, MS);
+	step(&b, open + 2 * SEC);
+	assert_int_equal(b.c.state, LB_CTL_DRAINING);
+	made_xfers(b.m, 1, 3, MS);
+	assert_int_equal(s->n, 1);
+	lb_control_finish(&b.c, START_NS + 3 * SEC);
+	assert_int_equal(s->n, 2);
+	assert_int_equal(s->end_ns[0], START_NS + open + SEC);
+	assert_int_equal(s->end_ns[1], START_NS + open + 2 * SEC - 1);
+	assert_int_equal(lb_series_point(s, 2, 0, 0)->xfers, 100);
+	assert_int_equal(lb_series_point(s, 2, 0, 1)->xfers, 53);
+	lb_control_done(&b.c);
+	lb_shm_done(&shm);
+	made_done(b.m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +328,7 @@ int main(void)
 		cmocka_unit_test(silence_does_not_end_a_run_by_time),
 		cmocka_unit_test(an_engine_that_fails_ends_the_window),
 		cmocka_unit_test(a_claim_that_is_not_resolved_holds_nobody_up),
+		cmocka_unit_test(takes_the_time_series),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,9 +213,12 @@ static void what_a_plan_needs(void **state)
 	struct made *m = made_new(2, 3, 16);
 	struct lb_need need;
 	uint64_t figures = 2 * LB_OPS * sizeof(struct lb_hist) + 32 * sizeof(struct lb_io) +
-			   2 * sizeof(struct lb_lun_result) + 3 * 32768;
+			   2 * sizeof(struct lb_lun_result) + 3 * 32768 +
+			   /* of the time series: itself, and what it saw last */
+			   lb_series_bytes(2, 1, SEC, 10 * SEC) + 2 * sizeof(struct lb_hist);
 
 	(void)state;
+	m->plan.interval_ns = SEC;
 	lb_need_of(&need, &m->plan); /* some engine that makes no rings */
 	assert_int_equal(need.threads, 3);
 	assert_int_equal(need.aio_slots, 0);

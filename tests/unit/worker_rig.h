@@ -103,6 +103,8 @@ static inline void rig_cells(struct rig *g)
 	b->workers = rig_alloc(g, 1, sizeof(*b->workers));
 	b->lun_states = rig_alloc(g, p->n_luns, sizeof(*b->lun_states));
 	lb_board_cells_init(b);
+	b->series = lb_series_make(&g->shm, p);
+	assert_non_null(b->series);
 }
 
 static inline void rig_lane(struct rig *g, uint32_t l)
@@ -190,6 +192,8 @@ static inline void rig_loop(struct rig *g)
 {
 	atomic_store(&g->board->window.start_ns, rig_now(g));
 	g->ret = lb_worker_loop(&g->worker);
+	if (g->worker.control)
+		lb_control_finish(&g->control, rig_now(g));
 }
 
 static inline void rig_result(struct rig *g)
@@ -224,6 +228,7 @@ static inline void rig_run(struct rig *g, const char *line)
 
 static inline void rig_done(struct rig *g)
 {
+	lb_control_done(&g->control);
 	g->worker.ops->teardown(g->worker.engine);
 	free(g->worker.lanes);
 	free(g->worker.patterns);

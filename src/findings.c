@@ -15,7 +15,8 @@
 #define BUSY_SHARE       0.95 /* of a CPU */
 #define RATE_LOW         0.8  /* of the median LUN's */
 #define RATE_HIGH        1.25
-#define KERNEL_SHARE     0.02                  /* of what was issued */
+#define KERNEL_SHARE     0.02 /* of what was issued */
+#define DRIFT_SHARE      0.1
 #define SUBMIT_SHARE     0.05                  /* of the median latency */
 #define STALL_NS         (5 * LB_NSEC_PER_SEC) /* far past what a healthy array takes */
 #define STALL_FACTOR     10                    /* of the median: else it is slow, not stalled */
@@ -120,6 +121,20 @@ static void luns_differ(struct finder *f)
 			add(f, (int)i, "lun-differs", "the rate is %.*f%% of the median LUN's",
 				share < 0.01 ? 2 : 0, 100 * share);
 	}
+}
+
+/* A write cliff, for one. */
+static void rate_drifts(struct finder *f)
+{
+	const struct lb_trend *t = &f->r->trend;
+	double share = t->first_per_s > 0 ? t->last_per_s / t->first_per_s : 1;
+
+	if (t->has_quarters && (share < 1 - DRIFT_SHARE || share > 1 + DRIFT_SHARE))
+		add(f, LB_OF_RUN, "rate-drifts",
+			"the last quarter of the time had %.1f xfer/sec, %.0f%% of the first "
+			"quarter's %.1f: a cache or spare flash that was used up, or others on the array; the "
+			"total is neither",
+			t->last_per_s, 100 * share, t->first_per_s);
 }
 
 static void zeros(struct finder *f, int i, const struct lb_lun_result *l)
@@ -260,6 +275,7 @@ int lb_findings_make(struct lb_result *r, const struct lb_board *board)
 		{no_xfers, NULL},
 		{stall, NULL},
 		{NULL, luns_differ},
+		{NULL, rate_drifts},
 		{zeros, NULL},
 		{kernel_count, NULL},
 		{NULL, host_bound},

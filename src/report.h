@@ -41,6 +41,11 @@ int lb_report_list_json(FILE *out, const struct lb_list *list);
 int lb_report_check(FILE *out, const struct lb_result *r);
 int lb_report_check_json(FILE *out, const struct lb_result *r);
 
+/* The time series of a run: its times; ROW's figures (n_luns: the total's); and its trend. */
+void lb_report_series(struct lb_json *j, const struct lb_result *r);
+void lb_report_series_row(struct lb_json *j, const struct lb_result *r, uint32_t row);
+void lb_report_trend(struct lb_json *j, const struct lb_result *r);
+
 /* What is run, on how many LUNs and by which engine: a line for each stream, and why that
  * engine. Returns 0 or -ENOMEM. */
 int lb_report_streams(FILE *out, const struct lb_result *r);

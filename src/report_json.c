@@ -247,6 +247,7 @@ static void put_luns(struct lb_json *j, const struct lb_result *r)
 		put_fig_u64(j, "kernel_ios", (struct lb_fig_u64){l->has_kernel, l->kernel_ios});
 		put_fig_u64(j, "kernel_bytes", (struct lb_fig_u64){l->has_kernel, l->kernel_bytes});
 		put_figures(j, r, &l->fig, l->op);
+		lb_report_series_row(j, r, i);
 		lb_json_close(j, '}');
 	}
 	lb_json_close(j, ']');
@@ -482,8 +483,11 @@ int lb_report_json(FILE *out, const struct lb_result *r)
 	put_targets(&j, r);
 	lb_json_open(&j, "total", '{');
 	put_figures(&j, r, &r->total, r->op);
+	lb_report_series_row(&j, r, r->n_luns);
 	lb_json_close(&j, '}');
 	put_luns(&j, r);
+	lb_report_series(&j, r);
+	lb_report_trend(&j, r);
 	put_cpu(&j, r);
 	put_findings(&j, r);
 	lb_json_close(&j, '}');

@@ -283,6 +283,23 @@ static void print_extremes(struct text *x)
 		decimals_for(a, 1), a, 100 * a / b, x->labels[high], decimals_for(b, 1), b);
 }
 
+/* How it went over time: that of the total's intervals. */
+static void print_trend(struct text *x)
+{
+	const struct lb_trend *t = &x->r->trend;
+	double mean = x->r->total.xfer_per_s.v;
+
+	if (t->has_worst)
+		fprintf(x->out, "worst interval %.*f xfer/sec, %.0f%% of the mean, at %.1f s\n",
+			decimals_for(t->worst_per_s, 1), t->worst_per_s,
+			mean > 0 ? 100 * t->worst_per_s / mean : 0,
+			(double)t->worst_begin_ns / 1e9);
+	if (t->has_quarters)
+		fprintf(x->out, "first quarter of the time %.*f xfer/sec, last quarter %.*f\n",
+			decimals_for(t->first_per_s, 1), t->first_per_s,
+			decimals_for(t->last_per_s, 1), t->last_per_s);
+}
+
 /* The one unit of a latency table. */
 struct lat_unit {
 	const char *name;
@@ -451,6 +468,7 @@ int lb_report_text(FILE *out, const struct lb_result *r)
 	print_lines(&x, print_window);
 	print_rates(&x);
 	print_lines(&x, print_extremes);
+	print_lines(&x, print_trend);
 	print_latencies(&x);
 	for (int op = 0; op < LB_OPS && is_mixed(r); op++) {
 		x.op = op;

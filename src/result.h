@@ -8,6 +8,7 @@
 #include "board.h"
 #include "config.h"
 #include "stats.h"
+#include "trend.h"
 
 /* NULL-able figures: `has` false means null, never 0. */
 struct lb_fig_u64 {
@@ -81,6 +82,9 @@ struct lb_result {
 	uint32_t n_luns, n_lost;
 	struct lb_figures total, *op[LB_OPS];
 	struct lb_figures *op_figs; /* what the op[] point into */
+
+	const struct lb_series *series; /* NULL: none; it may have no points */
+	struct lb_trend trend;
 
 	struct lb_fig_u64 window_ns;
 	uint64_t open_ns;           /* when it opened, on the clock of the run; 0: it never did */

@@ -100,7 +100,31 @@ def check_figures(doc, fig):
         assert math.isclose(fig["bytes_per_s"] * lived_s, fig["bytes"], abs_tol=1e-9)
 
 
+def check_series(doc):
+    """Columns of one length; LUNs add up to the total, and intervals to what the window has."""
+    ends = doc["series"]["end_s"]
+    assert ends == sorted(set(ends)) and (not ends or ends[-1] == doc["window_s"])
+    assert (doc["series"]["interval_s"] is None) == (not ends)
+    for row in [doc["total"], *doc["luns"]]:
+        assert len(row["series"]["in_flight"]) == len(ends)
+        for op in "read", "write":
+            columns = row["series"][op]
+            if columns is None:
+                continue
+            assert all(len(c) == len(ends) for c in columns.values())
+            assert sum(columns["xfers"]) == row[op]["xfers"] and sum(columns["bytes"]) == row[op]["bytes"]
+            for xfers, mean, p99, longest in zip(*[columns[k] for k in ("xfers", "mean_ns", "p99_ns", "max_ns")]):
+                assert (mean is None) == (longest is None) == (xfers == 0)
+                assert p99 is None or xfers >= 100 and p99 <= longest
+    for op in "read", "write":
+        if ends and doc["total"]["series"][op]:
+            for key in "xfers", "bytes", "errors":
+                luns = [lun["series"][op][key] for lun in doc["luns"]]
+                assert doc["total"]["series"][op][key] == [sum(column) for column in zip(*luns)]
+
+
 def check_document(name, doc):
+    check_series(doc)
     check_figures(doc, doc["total"])
     for lun in doc["luns"]:
         check_figures(doc, lun)
@@ -188,6 +212,22 @@ def main():
     assert [l["lost_s"] for l in lost] == [None, 4, -0.1, None]
     assert [l["lost_why"] for l in lost[:2]] == [None, "ENODEV, device gone"]
     assert [l["xfer_per_s"] for l in lost] == [l["xfers"] / l["lived_s"] if l["lived_s"] else None for l in lost]
+    series = docs["series"]
+    assert series["series"]["end_s"] == [1.0, 2.0, 3.0, 4.0, 5.003, 6.0, 7.0, 8.0, 9.0, 10.0]
+    assert series["total"]["series"]["silent_luns"] == [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
+    assert series["luns"][1]["series"]["read"]["xfers"] == 3 * [700] + 2 * [0] + 5 * [700]
+    assert series["luns"][1]["series"]["read"]["p99_ns"][3:5] == [None, None]
+    cliff = docs["cliff"]
+    assert cliff["series"]["asked_interval_s"] == 1.0 and cliff["series"]["interval_s"] == 2.0
+    assert cliff["total"]["series"]["read"] is None
+    assert cliff["total"]["series"]["write"]["xfers"][1799:1801] == [2000, 860]
+    assert cliff["total"]["series"]["write"]["p99_ns"][5] == 400000
+    assert cliff["luns"][0]["series"]["write"]["p99_ns"][5] is None
+    assert cliff["trend"] == {
+        "worst_begin_s": 5000.0, "worst_end_s": 5002.0, "worst_xfer_per_s": 429.5,
+        "first_quarter_xfer_per_s": 1000.0, "last_quarter_xfer_per_s": 430.0}
+    assert [f["code"] for f in cliff["findings"]] == ["rate-drifts"]
+    must_fail(validator, series, "a null count", lambda d: d["luns"][0]["series"]["read"]["xfers"].__setitem__(0, None))
     assert docs["extremes"]["total"]["histogram_ns"][-1] == [2**41, None, 1]
     print(f"ok {len(docs) + 1} - the schema refuses what is wrong, and the documents say what the runs were")
     print(f"1..{len(docs) + 1}")

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "preflight.h"
 #include "result.h"
+#include "sampler.h"
 
 #define MADE_OPEN_NS (1000 * LB_NSEC_PER_SEC)
 #define MS           LB_NSEC_PER_MSEC
@@ -28,6 +29,8 @@ struct made {
 	struct lb_phase phase;
 	struct lb_outcome outcome;
 	struct lb_result r;
+	struct lb_shm shm; /* of the time series; see made_series() */
+	struct lb_sampler *sampler;
 	char (*names)[128];
 };
 
@@ -202,6 +205,32 @@ static inline void made_errors(
 	}
 }
 
+/* Begins a time series of a point each INTERVAL_NS; lb_sampler_take() and _keep() go on. */
+static inline void made_series(struct made *m, uint64_t interval_ns)
+{
+	const struct lb_phase *phase = &m->phase;
+	struct lb_err err;
+	int ret;
+
+	m->plan.interval_ns = interval_ns;
+	ret = lb_shm_create(&m->shm,
+		lb_series_bytes(m->plan.n_luns, LB_OPS, interval_ns, phase->time_ns), &err);
+	assert(ret == 0);
+	m->board.series = lb_series_make(&m->shm, &m->plan);
+	assert(m->board.series);
+	ret = lb_sampler_make(&m->sampler, &m->board);
+	assert(ret == 0);
+	lb_sampler_begin(m->sampler, MADE_OPEN_NS);
+	(void)ret;
+}
+
+/* The next point ends AT_NS after the opening. */
+static inline void made_point(struct made *m, uint64_t at_ns)
+{
+	lb_sampler_take(m->sampler, MADE_OPEN_NS + at_ns);
+	lb_sampler_keep(m->sampler);
+}
+
 /* N I/Os of LANE are still in flight, issued AGE_NS before the end. */
 static inline void made_outstanding(struct made *m, uint32_t lane, uint32_t n, uint64_t age_ns)
 {
@@ -227,6 +256,8 @@ static inline struct lb_result *made_result(struct made *m)
 
 static inline void made_done(struct made *m)
 {
+	lb_sampler_done(m->sampler);
+	lb_shm_done(&m->shm);
 	lb_result_done(&m->r);
 	lb_config_done(&m->cfg);
 	free(m->names);

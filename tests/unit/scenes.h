@@ -359,6 +359,45 @@ static inline struct made *scene_mixed(void)
 	return m;
 }
 
+/* A mixed run with its time series; the second LUN is silent for a while. */
+static inline struct made *scene_series(void)
+{
+	struct made *m = made_new(2, 1, 8);
+
+	m->stream.read_pct = 70;
+	made_series(m, SEC);
+	for (uint32_t i = 0; i < 10; i++) {
+		made_op_xfers(m, 0, LB_READ, 700 + i, 400000);
+		made_op_xfers(m, 0, LB_WRITE, 50 + i, 1500000);
+		if (i < 3 || i > 4)
+			made_op_xfers(m, 1, LB_READ, 700, 500000);
+		m->board.ios[8].issue_ns = i < 9 ? 1 : 0;
+		if (i < 9)
+			made_point(m, (i + 1) * SEC + (i == 4) * 3 * MS);
+	}
+	lb_sampler_finish(m->sampler, MADE_OPEN_NS + 10 * SEC);
+	return m;
+}
+
+/* Two hours of writes, whose rate falls to less than half in the second. */
+static inline struct made *scene_cliff(void)
+{
+	struct made *m = made_new(1, 1, 8);
+
+	m->stream.read_pct = 0;
+	m->phase.time_ns = 7200 * SEC;
+	made_series(m, SEC);
+	for (uint32_t i = 0; i < 7200; i++) {
+		made_op_xfers(m, 0, LB_WRITE, i < 3600 ? 1000 : 430 - (i == 5000), 400000);
+		if (i < 7199)
+			made_point(m, (i + 1) * SEC);
+	}
+	m->board.window.close_ns = MADE_OPEN_NS + 7200 * SEC;
+	m->outcome.end_ns = m->board.window.close_ns;
+	lb_sampler_finish(m->sampler, m->board.window.close_ns);
+	return m;
+}
+
 static inline struct made *scene_refused_run(void)
 {
 	struct made *m = scene_unplanned(LB_STAGE_REFUSED);
@@ -395,6 +434,8 @@ static const struct {
 	{"extremes", scene_extremes},
 	{"virtual", scene_virtual},
 	{"late", scene_late},
+	{"series", scene_series},
+	{"cliff", scene_cliff},
 	{"refused", scene_refused},
 	{"refused_run", scene_refused_run},
 	{"no_answer", scene_no_answer},

@@ -10,7 +10,6 @@
 
 #include "control.h"
 #include "made.h"
-#include "shm.h"
 
 #define START_NS (MADE_OPEN_NS - 100 * SEC)
 #define LEAD_NS  (2 * MS)
@@ -276,15 +275,12 @@ static void takes_the_time_series(void **state)
 {
 	uint64_t open = LEAD_NS;
 	struct lb_series *s;
-	struct lb_shm shm;
-	struct lb_err err;
 	struct bench b;
 
 	(void)state;
 	begin(&b, 2500 * MS, 0, 0);
-	b.m->plan.interval_ns = SEC;
-	assert_int_equal(lb_shm_create(&shm, lb_series_bytes(2, 2, SEC, 0), &err), 0);
-	s = b.m->board.series = lb_series_make(&shm, &b.m->plan);
+	made_series(b.m, SEC);
+	s = b.m->board.series;
 	assert_int_equal(lb_control_init(&b.c, &b.m->board, 4 * SEC, LEAD_NS), 0);
 	start_all(&b);
 	assert_int_equal(step(&b, 0), open + SEC);
@@ -310,7 +306,6 @@ static void takes_the_time_series(void **state)
 	assert_int_equal(lb_series_point(s, 2, 0, 0)->xfers, 100);
 	assert_int_equal(lb_series_point(s, 2, 0, 1)->xfers, 53);
 	lb_control_done(&b.c);
-	lb_shm_done(&shm);
 	made_done(b.m);
 }
 

@@ -9,11 +9,9 @@
 
 #include "made.h"
 #include "sampler.h"
-#include "shm.h"
 
 struct bench {
 	struct made *m;
-	struct lb_shm shm;
 	struct lb_sampler *s;
 	struct lb_series *series;
 };
@@ -21,8 +19,6 @@ struct bench {
 /* N_LUNS of a lane each, or two lanes of one LUN that share a histogram; a point each second. */
 static void begin(struct bench *b, uint32_t n_luns, bool is_shared, uint8_t read_pct)
 {
-	struct lb_err err;
-
 	b->m = made_new(is_shared ? 2 : n_luns, 1, 2);
 	if (is_shared) {
 		b->m->plan.n_luns = 1;
@@ -34,28 +30,10 @@ static void begin(struct bench *b, uint32_t n_luns, bool is_shared, uint8_t read
 		}
 	}
 	b->m->stream.read_pct = read_pct;
-	b->m->plan.interval_ns = SEC;
-	assert_int_equal(
-		lb_shm_create(&b->shm, lb_series_bytes(n_luns, 2, SEC, 10 * SEC), &err), 0);
-	b->series = b->m->board.series = lb_series_make(&b->shm, &b->m->plan);
-	assert_non_null(b->series);
-	assert_int_equal(lb_sampler_make(&b->s, &b->m->board), 0);
-	assert_true(lb_sampler_due(b->s) == LB_NEVER);
-	lb_sampler_begin(b->s, MADE_OPEN_NS);
+	made_series(b->m, SEC);
+	b->s = b->m->sampler;
+	b->series = b->m->board.series;
 	assert_int_equal(lb_sampler_due(b->s), MADE_OPEN_NS + SEC);
-}
-
-static void end(struct bench *b)
-{
-	lb_sampler_done(b->s);
-	lb_shm_done(&b->shm);
-	made_done(b->m);
-}
-
-static void take(struct bench *b, uint64_t at_ns)
-{
-	lb_sampler_take(b->s, MADE_OPEN_NS + at_ns);
-	lb_sampler_keep(b->s);
 }
 
 /* A parent that was held up: the point is longer, and the next one ends where it should. */
@@ -66,10 +44,10 @@ static void a_late_point_carries_its_end(void **state)
 	(void)state;
 	begin(&b, 1, false, 100);
 	made_xfers(b.m, 0, 100, MS);
-	take(&b, SEC + 3 * MS);
+	made_point(b.m, SEC + 3 * MS);
 	assert_int_equal(lb_sampler_due(b.s), MADE_OPEN_NS + 2 * SEC);
 	made_xfers(b.m, 0, 350, MS);
-	take(&b, 4500 * MS);
+	made_point(b.m, 4500 * MS);
 	assert_int_equal(lb_sampler_due(b.s), MADE_OPEN_NS + 5 * SEC);
 	lb_sampler_finish(b.s, MADE_OPEN_NS + 5 * SEC);
 	assert_true(lb_sampler_due(b.s) == LB_NEVER);
@@ -79,7 +57,7 @@ static void a_late_point_carries_its_end(void **state)
 	assert_int_equal(b.series->end_ns[2], MADE_OPEN_NS + 5 * SEC);
 	assert_int_equal(lb_series_point(b.series, 0, 0, 1)->xfers, 350);
 	assert_int_equal(lb_series_point(b.series, 0, 0, 2)->xfers, 0);
-	end(&b);
+	made_done(b.m);
 }
 
 /* What a worker has half written is made whole by the next point. */
@@ -95,11 +73,11 @@ static void torn_reads_add_up_later(void **state)
 	h = cell->hist;
 	made_xfers(b.m, 0, 10, MS);
 	h->count[lb_hist_bucket(40 * MS)]++; /* in the histogram, not yet in the count */
-	take(&b, SEC);
+	made_point(b.m, SEC);
 	cell->sum_ns += 40 * MS;
 	cell->max_ns = 40 * MS;
 	cell->xfers++;
-	take(&b, 2 * SEC);
+	made_point(b.m, 2 * SEC);
 	assert_int_equal(lb_series_point(b.series, 0, 0, 0)->xfers, 10);
 	assert_int_equal(lb_series_point(b.series, 0, 0, 0)->max_ns, MS);
 	assert_int_equal(lb_series_point(b.series, 0, 0, 1)->xfers, 1);
@@ -107,7 +85,7 @@ static void torn_reads_add_up_later(void **state)
 	assert_int_equal(lb_series_point(b.series, 0, 0, 1)->max_ns, 40 * MS);
 	assert_int_equal(lb_hist_total(&b.series->total[0]), 10);
 	assert_int_equal(lb_hist_total(&b.series->total[1]), 1);
-	end(&b);
+	made_done(b.m);
 }
 
 static void shared_histograms_count_once(void **state)
@@ -119,7 +97,7 @@ static void shared_histograms_count_once(void **state)
 	begin(&b, 1, true, 100);
 	made_xfers(b.m, 0, 300, MS);
 	made_xfers(b.m, 1, 700, 9 * MS);
-	take(&b, SEC);
+	made_point(b.m, SEC);
 	p = lb_series_point(b.series, 0, 0, 0);
 	assert_int_equal(p->xfers, 1000);
 	assert_int_equal(p->sum_ns, 300 * MS + 700 * 9 * MS);
@@ -127,12 +105,12 @@ static void shared_histograms_count_once(void **state)
 	assert_int_equal(lb_hist_total(&b.series->total[0]), 1000);
 	/* the second lane alone: its share is found in what they share */
 	made_xfers(b.m, 1, 100, 2 * MS);
-	take(&b, 2 * SEC);
+	made_point(b.m, 2 * SEC);
 	p = lb_series_point(b.series, 0, 0, 1);
 	assert_int_equal(p->xfers, 100);
 	assert_in_range(p->p99_ns, 2 * MS, 2 * MS + 2 * MS / 64);
 	assert_int_equal(p->p99_ns, p->max_ns); /* both by the bucket's edge */
-	end(&b);
+	made_done(b.m);
 }
 
 /* What came back after the window's last look is in its last point, in flight as it was then. */
@@ -145,7 +123,7 @@ static void the_end_has_what_was_written_down_late(void **state)
 	(void)state;
 	begin(&b, 2, false, 100);
 	made_xfers(b.m, 0, 200, MS);
-	take(&b, SEC);
+	made_point(b.m, SEC);
 	last = lb_sampler_last(b.s, &n_kept);
 	assert_int_equal(n_kept, 1);
 	assert_int_equal(lb_series_point(last, 2, 0, 0)->xfers, 200);
@@ -166,7 +144,7 @@ static void the_end_has_what_was_written_down_late(void **state)
 	assert_int_equal(lb_series_both(b.series, 0, 1)->in_flight, 1);
 	assert_int_equal(lb_series_both(b.series, 2, 1)->in_flight, 2);
 	assert_int_equal(lb_series_both(b.series, 2, 1)->n_silent, 1);
-	end(&b);
+	made_done(b.m);
 }
 
 /* A point that ends with the window takes the rest of that instant, without another point. */
@@ -192,7 +170,7 @@ static void the_rest_of_an_instant_joins_its_point(void **state)
 		assert_int_equal(lb_series_point(b.series, 2, 0, 0)->xfers, 407);
 		assert_int_equal(lb_series_point(b.series, 2, 0, 0)->p99_ns, 3 * MS);
 		assert_int_equal(lb_hist_total(&b.series->total[0]), 407);
-		end(&b);
+		made_done(b.m);
 	}
 }
 
@@ -205,34 +183,30 @@ static void reads_and_writes_are_kept_apart(void **state)
 	made_op_xfers(b.m, 0, LB_READ, 200, MS);
 	made_op_xfers(b.m, 1, LB_WRITE, 300, 7 * MS);
 	lb_board_cell(&b.m->board, 0, LB_WRITE)->errors = 5;
-	take(&b, SEC);
+	made_point(b.m, SEC);
 	assert_int_equal(lb_series_point(b.series, 0, LB_READ, 0)->xfers, 200);
 	assert_int_equal(lb_series_point(b.series, 0, LB_WRITE, 0)->xfers, 0);
 	assert_int_equal(lb_series_point(b.series, 1, LB_WRITE, 0)->xfers, 300);
 	assert_int_equal(lb_series_point(b.series, 2, LB_READ, 0)->p99_ns, MS);
 	assert_int_equal(lb_series_point(b.series, 2, LB_WRITE, 0)->p99_ns, 7 * MS);
 	assert_int_equal(lb_series_point(b.series, 2, LB_WRITE, 0)->errors, 5);
-	end(&b);
+	made_done(b.m);
 }
 
 static void a_window_that_never_opened_has_no_points(void **state)
 {
 	struct made *m = made_new(1, 1, 1);
 	struct lb_sampler *s;
-	struct lb_shm shm;
-	struct lb_err err;
 
 	(void)state;
-	m->plan.interval_ns = SEC;
-	assert_int_equal(lb_shm_create(&shm, lb_series_bytes(1, 2, SEC, 10 * SEC), &err), 0);
-	m->board.series = lb_series_make(&shm, &m->plan);
-	assert_int_equal(lb_sampler_make(&s, &m->board), 0);
+	made_series(m, SEC);
+	assert_int_equal(lb_sampler_make(&s, &m->board), 0); /* another, that was never begun */
+	assert_true(lb_sampler_due(s) == LB_NEVER);
 	lb_sampler_close(s, MADE_OPEN_NS);
 	lb_sampler_finish(s, MADE_OPEN_NS);
 	assert_int_equal(m->board.series->n, 0);
 	lb_sampler_done(s);
 	lb_sampler_done(NULL);
-	lb_shm_done(&shm);
 	made_done(m);
 }
 

@@ -235,6 +235,18 @@ static int check_targets(const struct lb_config *cfg, struct lb_err *err)
 		"no target given: name block devices or files, or use --scratch");
 }
 
+/* Each of the outputs needs a place of its own. */
+static int check_outputs(const struct lb_config *cfg, struct lb_err *err)
+{
+	const char *json = cfg->json_path, *stream = cfg->stream_path;
+
+	if (cfg->command == LB_CMD_CHECK && stream)
+		return refuse(cfg, "stream", err, "is of a run; lunbench check makes none");
+	if (json && stream && !strcmp(json, stream))
+		return refuse(cfg, "stream", err, "is where --json goes: give it another place");
+	return 0;
+}
+
 /* lunbench list takes no more than says what to list and where to. */
 static int check_list(const struct lb_config *cfg, struct lb_err *err)
 {
@@ -309,6 +321,8 @@ int lb_config_check(struct lb_config *cfg, struct lb_err *err)
 		rc = check_cpus(cfg, err);
 	if (!rc)
 		rc = check_targets(cfg, err);
+	if (!rc)
+		rc = check_outputs(cfg, err);
 	if (!rc && !cfg->time_ns && !cfg->count)
 		rc = lb_opt_set_value(cfg->sets, cfg->n_sets, "time", "30s", LB_SRC_DEFAULT, err);
 	return rc;

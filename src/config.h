@@ -72,8 +72,9 @@ struct lb_config {
 	size_t n_targets;
 	char *targets_text; /* what targets_file holds; owned */
 	/* reports */
-	uint64_t interval_ns;  /* of the time series */
-	const char *json_path; /* NULL: none; "-": stdout in place of the text */
+	uint64_t interval_ns;    /* of the time series */
+	const char *stream_path; /* NULL: none; "-": stdout in place of the text */
+	const char *json_path;   /* NULL: none; "-": stdout in place of the text */
 	int hist;
 	int progress;
 	bool help, version;

@@ -182,7 +182,7 @@ uint64_t lb_control_step(struct lb_control *c, uint64_t now)
 		if (c->drain_until_ns < close)
 			c->drain_until_ns = LB_NEVER;
 		if (c->sampler && open < close)
-			lb_sampler_close(c->sampler, close);
+			lb_sampler_close(c->sampler);
 	} else if (c->state == LB_CTL_MEASURING && !c->time_ns && now >= open) {
 		look_for_silence(c, now);
 	}

@@ -265,6 +265,14 @@ static void engine_notes(struct finder *f)
 	}
 }
 
+static void stream_dropped(struct finder *f)
+{
+	if (f->r->stream_dropped)
+		add(f, LB_OF_RUN, "stream-dropped",
+			"%" PRIu64 " lines of --stream were dropped: they were not read in time",
+			f->r->stream_dropped);
+}
+
 int lb_findings_make(struct lb_result *r, const struct lb_board *board)
 {
 	/* of each LUN, or of the run */
@@ -285,6 +293,7 @@ int lb_findings_make(struct lb_result *r, const struct lb_board *board)
 		{wrapped, NULL},
 		{late_start, NULL},
 		{NULL, engine_notes},
+		{NULL, stream_dropped},
 	};
 	struct finder f = {.r = r, .board = board};
 

@@ -28,13 +28,14 @@ static void put_string(FILE *out, const char *s)
 
 static void put_line(struct lb_json *j)
 {
-	fprintf(j->out, "\n%*s", (int)(2 * j->depth), "");
+	if (!j->is_line)
+		fprintf(j->out, "\n%*s", (int)(2 * j->depth), "");
 }
 
 void lb_json_raw(struct lb_json *j, const char *key)
 {
 	if (j->has_sibling)
-		fputc(',', j->out);
+		fputs(j->is_line ? ", " : ",", j->out);
 	if (j->depth)
 		put_line(j);
 	if (key) {

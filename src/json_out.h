@@ -13,6 +13,7 @@ struct lb_json {
 	FILE *out;
 	unsigned depth;
 	bool has_sibling; /* a comma is due */
+	bool is_line;     /* all of it in one line */
 };
 
 /* KEY is NULL inside arrays and for the document itself. BRACKET is '{' or '['. */

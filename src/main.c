@@ -27,7 +27,8 @@ struct run {
 	struct lb_board *board;
 	struct lb_outcome outcome;
 	struct lb_result result;
-	struct lb_output json, text;
+	struct lb_output json, text, stream;
+	struct lb_feed feed;
 };
 
 static void complain(const char *text)
@@ -137,7 +138,7 @@ static FILE *begin_text(struct run *r)
 {
 	struct lb_err err;
 
-	if (lb_output_open(&r->text, "-", NULL, 0, &err) == 0)
+	if (lb_output_open(&r->text, LB_OUTPUT_WHOLE, "-", NULL, 0, &err) == 0)
 		return r->text.file;
 	complain_of(&err);
 	return NULL;
@@ -160,7 +161,8 @@ static int end_output(struct lb_output *out, int failed, bool is_page)
 
 static bool has_text(const struct run *r)
 {
-	return !r->cfg.json_path || strcmp(r->cfg.json_path, "-");
+	return (!r->cfg.json_path || strcmp(r->cfg.json_path, "-")) &&
+	       (!r->cfg.stream_path || strcmp(r->cfg.stream_path, "-"));
 }
 
 static int write_reports(struct run *r)
@@ -185,6 +187,15 @@ static int write_reports(struct run *r)
 	return status;
 }
 
+/* The last lines of the stream, which may have to wait for whoever reads it. */
+static int end_stream(struct run *r, int status)
+{
+	if (!r->feed.out)
+		return status;
+	lb_feed_end(&r->feed, r->board, &r->result, status);
+	return end_output(&r->stream, 0, false) ? LB_ST_OUTPUT : status;
+}
+
 /* A signal came before there was anything to measure: the report would be empty. */
 static void tell_signal(struct lb_result *r)
 {
@@ -205,7 +216,7 @@ static int measure(struct run *r)
 
 	if (lb_board_make(&r->board, &r->shm, &r->cfg, &err))
 		return complain_of(&err);
-	status = lb_supervise(&r->cfg, &r->shm, r->board, &r->outcome, &err);
+	status = lb_supervise(&r->cfg, &r->shm, r->board, &r->outcome, &r->feed, &err);
 	if (status == -EINTR)
 		return 128 + r->outcome.signal;
 	if (status < 0)
@@ -220,7 +231,7 @@ static int measure(struct run *r)
 	if (!is_told && !tell_stops(&r->result) && r->result.error[0])
 		complain(r->result.error);
 	status = write_reports(r);
-	return status ? status : r->result.status;
+	return end_stream(r, status ? status : r->result.status);
 }
 
 static int write_list(struct run *r, const struct lb_list *list)
@@ -270,23 +281,40 @@ static int write_page(struct run *r)
 	return end_output(&r->text, 0, true);
 }
 
-static int open_json(struct run *r)
+static int open_file(struct run *r, struct lb_output *out, enum lb_output_way way, const char *path)
 {
-	const char *path = r->cfg.json_path;
 	struct lb_err err;
-	int ret = lb_output_open(&r->json, path, &r->cfg, LB_NSEC_PER_SEC, &err);
+	int ret = lb_output_open(out, way, path, &r->cfg, LB_NSEC_PER_SEC, &err);
 
 	if (ret == -EAGAIN) {
 		complain_of(&err);
-		ret = lb_output_open(&r->json, path, &r->cfg, LB_NEVER, &err);
+		ret = lb_output_open(out, way, path, &r->cfg, LB_NEVER, &err);
 	}
 	return ret ? complain_of(&err) : LB_OK;
+}
+
+/* Where the document and the stream go. */
+static int open_files(struct run *r)
+{
+	int status = LB_OK;
+
+	if (r->cfg.json_path)
+		status = open_file(r, &r->json, LB_OUTPUT_WHOLE, r->cfg.json_path);
+	if (!status && r->cfg.stream_path)
+		status = open_file(r, &r->stream, LB_OUTPUT_LINES, r->cfg.stream_path);
+	if (status || !r->cfg.stream_path)
+		return status;
+	r->feed.out = &r->stream;
+	if (!r->json.path || !r->stream.path || strcmp(r->json.path, r->stream.path))
+		return LB_OK;
+	complain("--stream: is where --json goes: give it another place");
+	return LB_ST_USAGE;
 }
 
 static int run(struct run *r, int argc, char **argv)
 {
 	struct lb_err err;
-	int status = LB_OK;
+	int status;
 
 	if (lb_config_parse(&r->cfg, argc, argv, &err))
 		return complain_of(&err);
@@ -294,8 +322,7 @@ static int run(struct run *r, int argc, char **argv)
 		return write_page(r);
 	if (lb_config_check(&r->cfg, &err))
 		return complain_of(&err);
-	if (r->cfg.json_path)
-		status = open_json(r);
+	status = open_files(r);
 	if (status)
 		return status;
 	return r->cfg.command == LB_CMD_LIST ? list(r) : measure(r);
@@ -316,6 +343,8 @@ int main(int argc, char **argv)
 	lb_result_done(&r->result);
 	lb_output_done(&r->json);
 	lb_output_done(&r->text);
+	lb_feed_done(&r->feed);
+	lb_output_done(&r->stream);
 	lb_shm_done(&r->shm);
 	lb_config_done(&r->cfg);
 	free(r);

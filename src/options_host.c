@@ -132,6 +132,22 @@ const struct lb_opt lb_host_options[] = {
 		       ".Sx TIME SERIES .",
 	},
 	{
+		.name = "stream",
+		.type = LB_OPT_STR,
+		.section = REPORTS,
+		.metavar = "FILE",
+		.offset = FIELD(stream_path),
+		.help = "write the time series and events as JSON lines during the run; - : to "
+			"stdout, in place of the text",
+		.man = "Write a line of JSON to\n"
+		       ".Ar FILE\n"
+		       "for each interval and each event of the run, while it goes on.\n"
+		       "With\n"
+		       ".Sq \\-\n"
+		       "they go to the standard output in place of the text; see\n"
+		       ".Sx TIME SERIES .",
+	},
+	{
 		.name = "hist",
 		.type = LB_OPT_ENUM,
 		.section = REPORTS,

@@ -30,8 +30,7 @@ static int fail(struct lb_err *err, int errnum, const char *path)
 
 /* ---- writing */
 
-/* 0 or an errno. A pipe or terminal that somebody has made non-blocking is waited for. */
-static int write_all(int fd, const char *buf, size_t n)
+int lb_output_write(int fd, const char *buf, size_t n)
 {
 	struct pollfd pfd = {.fd = fd, .events = POLLOUT};
 
@@ -55,7 +54,7 @@ static ssize_t put(void *cookie, const char *buf, size_t n)
 	struct lb_output *out = cookie;
 
 	if (!out->errnum)
-		out->errnum = write_all(out->fd, buf, n);
+		out->errnum = lb_output_write(out->fd, buf, n);
 	return out->errnum ? 0 : (ssize_t)n;
 }
 
@@ -69,6 +68,11 @@ static int open_stream(struct lb_output *out, int fd, struct lb_err *err)
 }
 
 /* ---- opening */
+
+static const char *option_of(const struct lb_output *out)
+{
+	return out->way == LB_OUTPUT_LINES ? "--stream" : "--json";
+}
 
 static bool can_write(int fd)
 {
@@ -196,7 +200,7 @@ static int open_old(struct lb_output *out, const struct stat *st, struct lb_err 
 
 	if (fd < 0)
 		return fail(err, errno, out->name);
-	ret = lb_output_check_content(out->name, fd, err);
+	ret = lb_output_check_content(option_of(out), out->name, fd, err);
 	close(fd);
 	if (ret)
 		return ret;
@@ -215,22 +219,50 @@ static int open_old(struct lb_output *out, const struct stat *st, struct lb_err 
 	return open_stream(out, fd, err);
 }
 
-int lb_output_open(struct lb_output *out, const char *path, const struct lb_config *cfg,
-	uint64_t wait_ns, struct lb_err *err)
+/* For lines, which go to the file itself as they come; until then it stays as it is. */
+static int open_lines(struct lb_output *out, bool exists, struct lb_err *err)
+{
+	int fd, ret;
+
+	if (exists) {
+		fd = open(out->path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return fail(err, errno, out->name);
+		ret = lb_output_check_content(option_of(out), out->name, fd, err);
+		close(fd);
+		if (ret)
+			return ret;
+	}
+	fd = open(out->path, O_WRONLY | O_CLOEXEC | (exists ? 0 : O_CREAT | O_EXCL), 0666);
+	if (fd >= 0 && !exists)
+		out->temporary = strdup(out->path);
+	return open_stream(out, fd, err);
+}
+
+void lb_output_begin(struct lb_output *out)
+{
+	if (out->path && ftruncate(out->fd, 0))
+		out->errnum = errno;
+	free(out->temporary);
+	out->temporary = NULL;
+}
+
+int lb_output_open(struct lb_output *out, enum lb_output_way way, const char *path,
+	const struct lb_config *cfg, uint64_t wait_ns, struct lb_err *err)
 {
 	struct stat st;
 	char name[256];
 	bool exists;
 	int ret;
 
-	*out = (struct lb_output){.fd = -1, .old_fd = -1, .name = path};
+	*out = (struct lb_output){.way = way, .fd = -1, .old_fd = -1, .name = path};
 	if (strcmp(path, "-") == 0)
 		return open_stdout(out, err);
 	exists = stat(path, &st) == 0;
 	if (!exists && errno != ENOENT)
 		return fail(err, errno, path);
 	if (exists) {
-		ret = lb_output_check_use(path, &st, cfg, err);
+		ret = lb_output_check_use(option_of(out), path, &st, cfg, err);
 		if (ret)
 			return ret;
 		ret = standard_fd(&st);
@@ -240,14 +272,15 @@ int lb_output_open(struct lb_output *out, const char *path, const struct lb_conf
 	if (exists && !S_ISREG(st.st_mode)) {
 		ret = open_special(path, st.st_mode, wait_ns);
 		if (ret == -EAGAIN)
-			return lb_fail(err, LB_ST_OUTPUT, EAGAIN,
-				"--json: waiting for a reader of %s",
-				lb_shorten(name, sizeof(name), path));
+			return lb_fail(err, LB_ST_OUTPUT, EAGAIN, "%s: waiting for a reader of %s",
+				option_of(out), lb_shorten(name, sizeof(name), path));
 		return ret < 0 ? fail(err, -ret, path) : open_stream(out, ret, err);
 	}
 	out->path = real_path(path, 0);
 	if (!out->path)
 		return fail(err, errno, path);
+	if (way == LB_OUTPUT_LINES)
+		return open_lines(out, exists, err);
 	return exists ? open_old(out, &st, err) : open_stream(out, open_temporary(out), err);
 }
 
@@ -304,7 +337,7 @@ static int write_in_place(const struct lb_output *out)
 		return ftruncate(out->old_fd, old.st_size) ? errno : ret;
 	}
 	while ((got = pread(out->fd, buf, sizeof(buf), at)) > 0) {
-		ret = write_all(out->old_fd, buf, (size_t)got);
+		ret = lb_output_write(out->old_fd, buf, (size_t)got);
 		if (ret)
 			return ret;
 		at += got;
@@ -340,9 +373,9 @@ int lb_output_commit(struct lb_output *out, struct lb_err *err)
 {
 	int failed = fflush(out->file) | ferror(out->file), errnum;
 
-	if (failed)
+	if (failed || out->errnum)
 		errnum = out->errnum ? out->errnum : EIO;
-	else if (!out->path)
+	else if (!out->path || out->way == LB_OUTPUT_LINES)
 		errnum = close_direct(out);
 	else
 		errnum = put_in_place(out);

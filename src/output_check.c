@@ -12,11 +12,11 @@
 
 #define SCHEMA "\"schema\": \"lunbench-"
 
-static int refuse(struct lb_err *err, const char *path, const char *what)
+static int refuse(struct lb_err *err, const char *option, const char *path, const char *what)
 {
 	char name[256];
 
-	return lb_fail(err, LB_ST_USAGE, EEXIST, "--json: %s %s",
+	return lb_fail(err, LB_ST_USAGE, EEXIST, "%s: %s %s", option,
 		lb_shorten(name, sizeof(name), path), what);
 }
 
@@ -71,28 +71,29 @@ static bool is_behind_loop(const struct stat *st)
 	return is;
 }
 
-int lb_output_check_use(
-	const char *path, const struct stat *st, const struct lb_config *cfg, struct lb_err *err)
+int lb_output_check_use(const char *option, const char *path, const struct stat *st,
+	const struct lb_config *cfg, struct lb_err *err)
 {
 	if (S_ISBLK(st->st_mode))
-		return refuse(
-			err, path, "is a block device, not a file: is the file name missing?");
+		return refuse(err, option, path,
+			"is a block device, not a file: is the file name missing?");
 	if (!S_ISREG(st->st_mode))
 		return 0;
 	for (size_t i = 0; cfg && i < cfg->n_targets; i++)
 		if (leads_to(cfg->targets[i], st))
-			return refuse(
-				err, path, "is a target too: is the file name for it missing?");
+			return refuse(err, option, path,
+				"is a target too: is the file name for it missing?");
 	if (cfg && cfg->targets_file && leads_to(cfg->targets_file, st))
-		return refuse(err, path, "is the list of targets: give another name");
+		return refuse(err, option, path, "is the list of targets: give another name");
 	if (is_swap(st))
-		return refuse(err, path, "is swap: give another name");
+		return refuse(err, option, path, "is swap: give another name");
 	if (is_behind_loop(st))
-		return refuse(err, path, "is behind a loop device: is the file name missing?");
+		return refuse(
+			err, option, path, "is behind a loop device: is the file name missing?");
 	return 0;
 }
 
-int lb_output_check_content(const char *path, int fd, struct lb_err *err)
+int lb_output_check_content(const char *option, const char *path, int fd, struct lb_err *err)
 {
 	char head[256], what[160], size[32];
 	ssize_t len = pread(fd, head, sizeof(head), 0);
@@ -107,5 +108,5 @@ int lb_output_check_content(const char *path, int fd, struct lb_err *err)
 	snprintf(what, sizeof(what),
 		"is a file of %s%s that is no result of lunbench: give another name, or remove it",
 		size, st.st_size < 1024 ? " bytes" : "");
-	return refuse(err, path, what);
+	return refuse(err, option, path, what);
 }

@@ -46,6 +46,21 @@ void lb_report_series(struct lb_json *j, const struct lb_result *r);
 void lb_report_series_row(struct lb_json *j, const struct lb_result *r, uint32_t row);
 void lb_report_trend(struct lb_json *j, const struct lb_result *r);
 
+/* NS since the epoch in ISO 8601; 0 is null. */
+void lb_report_utc(struct lb_json *j, const char *key, uint64_t ns);
+
+/* How the run ended: the keys from "status" to "error". */
+void lb_report_ending(struct lb_json *j, const struct lb_result *r, int status);
+
+/*
+ * Lines of the stream, schema/lunbench-stream-1.schema.json: the first one (PLAN may be NULL),
+ * point I of S, a series over the LUNs of PLAN whose window opened at OPEN_NS, and the last one.
+ */
+void lb_report_stream_begin(FILE *out, const struct lb_plan *plan, uint64_t start_realtime_ns);
+void lb_report_stream_interval(FILE *out, const struct lb_plan *plan, const struct lb_series *s,
+	uint32_t i, uint64_t open_ns);
+void lb_report_stream_end(FILE *out, const struct lb_result *r, int status, uint64_t dropped);
+
 /* What is run, on how many LUNs and by which engine: a line for each stream, and why that
  * engine. Returns 0 or -ENOMEM. */
 int lb_report_streams(FILE *out, const struct lb_result *r);

@@ -364,28 +364,25 @@ static void put_plan(struct lb_json *j, const struct lb_plan *plan)
 	lb_json_close(j, '}');
 }
 
-/* ISO 8601, of the window's opening. */
-static void put_start(struct lb_json *j, const struct lb_result *r)
+void lb_report_utc(struct lb_json *j, const char *key, uint64_t ns)
 {
-	time_t s = (time_t)(r->start_realtime_ns / LB_NSEC_PER_SEC);
+	time_t s = (time_t)(ns / LB_NSEC_PER_SEC);
 	char buf[64], whole[96];
 	struct tm tm;
 
-	if (!r->start_realtime_ns || !gmtime_r(&s, &tm) ||
-		!strftime(buf, sizeof(buf), "%Y-%m-%dT%H:%M:%S", &tm)) {
-		lb_json_null(j, "start_utc");
+	if (!ns || !gmtime_r(&s, &tm) || !strftime(buf, sizeof(buf), "%Y-%m-%dT%H:%M:%S", &tm)) {
+		lb_json_null(j, key);
 		return;
 	}
-	snprintf(whole, sizeof(whole), "%s.%09uZ", buf,
-		(unsigned)(r->start_realtime_ns % LB_NSEC_PER_SEC));
-	lb_json_str(j, "start_utc", whole);
+	snprintf(whole, sizeof(whole), "%s.%09uZ", buf, (unsigned)(ns % LB_NSEC_PER_SEC));
+	lb_json_str(j, key, whole);
 }
 
-static void put_ending(struct lb_json *j, const struct lb_result *r)
+void lb_report_ending(struct lb_json *j, const struct lb_result *r, int status)
 {
 	char name[16];
 
-	lb_json_i64(j, "status", r->status);
+	lb_json_i64(j, "status", status);
 	lb_json_bool(j, "complete", r->is_complete);
 	lb_json_str(j, "ended_by", r->ended_by);
 	if (r->signal && sigabbrev_np(r->signal))
@@ -471,10 +468,10 @@ int lb_report_json(FILE *out, const struct lb_result *r)
 	lb_json_open(&j, NULL, '{');
 	lb_json_str(&j, "schema", "lunbench-result/1");
 	lb_json_str(&j, "version", r->version);
-	put_ending(&j, r);
+	lb_report_ending(&j, r, r->status);
 	put_text(&j, "host", r->host);
 	put_text(&j, "kernel", r->kernel);
-	put_start(&j, r);
+	lb_report_utc(&j, "start_utc", r->start_realtime_ns);
 	put_fig_f64(&j, "window_s", (struct lb_fig_f64){r->window_ns.has, seconds(r->window_ns.v)});
 	put_fig_f64(&j, "warmup_s", (struct lb_fig_f64){r->window_ns.has, seconds(r->warmup_ns)});
 	put_options(&j, r->cfg);

@@ -111,10 +111,8 @@ static void put_mean(struct lb_json *j, const struct lb_series *s, const struct 
 
 	begin(&c, j, "mean_ns");
 	for (uint32_t i = 0; i < s->n; i++) {
-		const struct lb_point *p = &points[i];
-
-		if (p->xfers)
-			put(&c, p->sum_ns / p->xfers + (p->sum_ns % p->xfers * 2 >= p->xfers));
+		if (points[i].xfers)
+			put(&c, lb_point_mean_ns(&points[i]));
 		else
 			put_null(&c);
 	}

@@ -193,6 +193,9 @@ static void ending_make(struct lb_result *r, const struct lb_board *b, const str
 			r->status = LB_ST_FAULTY;
 	if (o->signal)
 		r->status = 128 + o->signal;
+	r->stream_dropped = o->stream_dropped;
+	if (o->stream_dropped || o->stream_failed)
+		r->status = LB_ST_OUTPUT;
 }
 
 static void host_make(struct lb_result *r)

@@ -85,6 +85,7 @@ struct lb_result {
 
 	const struct lb_series *series; /* NULL: none; it may have no points */
 	struct lb_trend trend;
+	uint64_t stream_dropped; /* lines of --stream that nobody read in time */
 
 	struct lb_fig_u64 window_ns;
 	uint64_t open_ns;           /* when it opened, on the clock of the run; 0: it never did */
@@ -115,7 +116,9 @@ struct lb_outcome {
 	int child_status;
 	uint64_t end_ns; /* when the result is made: ages are measured to here */
 	uint64_t realtime_minus_monotonic_ns;
-	char no_answer[256]; /* says which target's opening did not return; or "" */
+	uint64_t stream_dropped; /* lines of --stream that nobody read in time */
+	bool stream_failed;      /* they could not be written */
+	char no_answer[256];     /* says which target's opening did not return; or "" */
 };
 
 /*

@@ -25,7 +25,7 @@ struct lb_sampler {
 	struct lb_hist lun;      /* what one LUN did since; all 0 between two LUNs */
 	struct lb_series sample;
 	uint64_t due_ns;
-	bool is_closed, is_finished, has_taken; /* taken, and not kept yet */
+	bool has_begun, is_finished, has_taken; /* taken, and not kept yet */
 	uint32_t n_kept;
 };
 
@@ -239,18 +239,21 @@ static void look(struct lb_sampler *s)
 
 /* ---- of the moment ---- */
 
+/* After the window's end: what was in flight then, whether it has come back since or not. */
 static uint32_t in_flight(const struct lb_sampler *s, uint32_t lun)
 {
-	uint32_t n = 0;
+	uint64_t n = 0;
 
 	for (uint32_t k = s->first[lun]; k < s->first[lun + 1]; k++) {
 		const struct lb_lane_plan *lane = &s->board->plan->lanes[s->lanes[k]];
 		const struct lb_io *ios = &s->board->ios[lane->slot];
 
+		for (enum lb_op op = LB_READ; op < LB_OPS; op++)
+			n += READ(lb_board_cell(s->board, s->lanes[k], op)->late);
 		for (uint32_t i = 0; i < lane->qd; i++)
 			n += READ(ios[i].issue_ns) != 0;
 	}
-	return n;
+	return (uint32_t)n;
 }
 
 static void look_at_moment(struct lb_sampler *s)
@@ -294,6 +297,7 @@ void lb_sampler_begin(struct lb_sampler *s, uint64_t open_ns)
 {
 	s->series->begin_ns = s->sample.begin_ns = s->sample.end_ns[0] = open_ns;
 	s->due_ns = open_ns + s->series->asked_ns;
+	s->has_begun = true;
 }
 
 uint64_t lb_sampler_due(const struct lb_sampler *s)
@@ -318,22 +322,19 @@ void lb_sampler_keep(struct lb_sampler *s)
 	s->n_kept++;
 }
 
-void lb_sampler_close(struct lb_sampler *s, uint64_t close_ns)
+void lb_sampler_close(struct lb_sampler *s)
 {
-	if (s->is_closed || s->due_ns == LB_NEVER)
-		return;
-	s->is_closed = true;
 	s->due_ns = LB_NEVER;
-	if (!s->has_taken)
-		begin_sample(s, close_ns);
 }
 
 void lb_sampler_finish(struct lb_sampler *s, uint64_t close_ns)
 {
-	lb_sampler_close(s, close_ns);
-	if (!s->is_closed || s->is_finished)
+	if (!s->has_begun || s->is_finished)
 		return;
+	lb_sampler_close(s);
 	s->is_finished = true;
+	if (!s->has_taken)
+		begin_sample(s, close_ns);
 	look(s);
 	lb_sampler_keep(s);
 	lb_series_end(s->series);

@@ -28,11 +28,11 @@ void lb_sampler_take(struct lb_sampler *s, uint64_t now_ns);
 /* Puts the interval taken into the series. The window's last one is kept by lb_sampler_finish(). */
 void lb_sampler_keep(struct lb_sampler *s);
 
-/* The window has closed at CLOSE_NS: what is in flight then is noted. */
-void lb_sampler_close(struct lb_sampler *s, uint64_t close_ns);
+/* The window has closed: nothing is due any more. */
+void lb_sampler_close(struct lb_sampler *s);
 
 /*
- * Workers have seen that, or are given up: the last interval, with all that was written down since
+ * Workers have seen that, at CLOSE_NS, or are given up: the last interval, with all that was written down since
  * the one before, is kept. So the points add up to what the cells hold now. Once only.
  */
 void lb_sampler_finish(struct lb_sampler *s, uint64_t close_ns);

@@ -88,6 +88,12 @@ static inline struct lb_point_both *lb_series_both(
 	return &s->both[(uint64_t)row * s->room + i];
 }
 
+/* Rounded; 0: nothing came back. */
+static inline uint64_t lb_point_mean_ns(const struct lb_point *p)
+{
+	return p->xfers ? p->sum_ns / p->xfers + (p->sum_ns % p->xfers * 2 >= p->xfers) : 0;
+}
+
 /* The begin of point I. */
 static inline uint64_t lb_series_begin_ns(const struct lb_series *s, uint32_t i)
 {

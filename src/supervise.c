@@ -29,6 +29,7 @@ struct supervisor {
 	const struct lb_config *cfg;
 	struct lb_board *board;
 	struct lb_outcome *outcome;
+	struct lb_feed *feed;
 	struct lb_control control;
 	bool has_control;
 	uint64_t over_ns; /* when control had nothing more to wait for; 0: not yet */
@@ -258,6 +259,16 @@ static uint64_t look(struct supervisor *s, uint64_t now, bool *over)
 	return s->over_ns + FAREWELL_MS * LB_NSEC_PER_MSEC;
 }
 
+/* Whoever reads the stream hears what is new. */
+static void tell_feed(struct supervisor *s)
+{
+	int errnum;
+
+	lb_feed_look(s->feed, s->board, s->control.sampler);
+	s->outcome->stream_dropped = lb_feed_lost(s->feed, &errnum);
+	s->outcome->stream_failed = errnum != 0;
+}
+
 /* The child has ended by itself, or is told to, or is left behind: the kernel lets it go when it
  * can. */
 static void part(struct supervisor *s, bool died)
@@ -274,6 +285,7 @@ static void part(struct supervisor *s, bool died)
 		lb_window_close(&s->board->window, NULL, NULL);
 	if (s->has_control)
 		lb_control_finish(&s->control, lb_now_ns());
+	tell_feed(s);
 	lb_control_done(&s->control);
 }
 
@@ -288,6 +300,7 @@ static int watch(struct supervisor *s)
 
 		if (over)
 			break;
+		tell_feed(s);
 		if (now >= s->tick_ns) {
 			lb_progress_tick(&s->progress, s->cfg, s->board, now);
 			s->tick_ns += LB_NSEC_PER_SEC;
@@ -313,10 +326,13 @@ static uint64_t realtime_offset(void)
 }
 
 int lb_supervise(const struct lb_config *cfg, struct lb_shm *shm, struct lb_board *board,
-	struct lb_outcome *outcome, struct lb_err *err)
+	struct lb_outcome *outcome, struct lb_feed *feed, struct lb_err *err)
 {
-	struct supervisor s = {
-		.cfg = cfg, .board = board, .outcome = outcome, .control.hurry_ns = LB_NEVER};
+	struct supervisor s = {.cfg = cfg,
+		.board = board,
+		.outcome = outcome,
+		.feed = feed,
+		.control.hurry_ns = LB_NEVER};
 	sigset_t heeded, before;
 	pid_t self = getpid();
 	int ret;
@@ -336,6 +352,7 @@ int lb_supervise(const struct lb_config *cfg, struct lb_shm *shm, struct lb_boar
 			"the pids limit of the cgroup",
 			strerror(errno));
 	s.child_fd = pidfd_open(s.child, 0);
+	lb_feed_start(feed); /* a thread: not before the fork, and without our signals */
 	ret = watch(&s);
 	outcome->end_ns = lb_now_ns();
 	outcome->realtime_minus_monotonic_ns = realtime_offset();

@@ -129,9 +129,10 @@ static void the_end_has_what_was_written_down_late(void **state)
 	assert_int_equal(lb_series_point(last, 2, 0, 0)->xfers, 200);
 	assert_int_equal(last->both[2].n_silent, 0);
 	b.m->board.ios[0].issue_ns = b.m->board.ios[2].issue_ns = MADE_OPEN_NS;
-	lb_sampler_close(b.s, MADE_OPEN_NS + 1500 * MS);
+	lb_sampler_close(b.s);
 	assert_true(lb_sampler_due(b.s) == LB_NEVER);
 	b.m->board.ios[0].issue_ns = 0;
+	lb_board_cell(&b.m->board, 0, LB_READ)->late = 1;
 	made_xfers(b.m, 0, 150, 2 * MS);
 	lb_sampler_finish(b.s, MADE_OPEN_NS + 1500 * MS);
 	lb_sampler_finish(b.s, MADE_OPEN_NS + 1500 * MS);
@@ -202,7 +203,7 @@ static void a_window_that_never_opened_has_no_points(void **state)
 	made_series(m, SEC);
 	assert_int_equal(lb_sampler_make(&s, &m->board), 0); /* another, that was never begun */
 	assert_true(lb_sampler_due(s) == LB_NEVER);
-	lb_sampler_close(s, MADE_OPEN_NS);
+	lb_sampler_close(s);
 	lb_sampler_finish(s, MADE_OPEN_NS);
 	assert_int_equal(m->board.series->n, 0);
 	lb_sampler_done(s);

@@ -1,0 +1,125 @@
+#include "feed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "clock.h"
+#include "report.h"
+
+/* A line in the making. */
+struct line {
+	FILE *file;
+	char *text;
+	size_t len;
+};
+
+static FILE *open_line(struct line *l)
+{
+	*l = (struct line){0};
+	l->file = open_memstream(&l->text, &l->len);
+	return l->file;
+}
+
+static void send_line(struct lb_feed *f, struct line *l, bool waits)
+{
+	if (fclose(l->file) == 0)
+		lb_spool_put(f->spool, l->text, l->len, waits);
+	free(l->text);
+}
+
+static uint64_t realtime_of(uint64_t ns)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * LB_NSEC_PER_SEC + (uint64_t)ts.tv_nsec - lb_now_ns() + ns;
+}
+
+void lb_feed_start(struct lb_feed *f)
+{
+	if (!f->out)
+		return;
+	f->open_ns = LB_NEVER;
+	lb_output_begin(f->out);
+	f->errnum = -lb_spool_start(&f->spool, f->out->fd, LB_FEED_ROOM);
+	if (f->errnum) {
+		lb_spool_done(f->spool);
+		f->spool = NULL;
+	}
+}
+
+static void begin(struct lb_feed *f, const struct lb_plan *plan, bool waits)
+{
+	bool has_time = plan && !plan->is_virtual && f->open_ns != LB_NEVER;
+	struct line l;
+
+	f->has_begun = true;
+	if (!open_line(&l))
+		return;
+	lb_report_stream_begin(l.file, plan, has_time ? realtime_of(f->open_ns) : 0);
+	send_line(f, &l, waits);
+}
+
+static void tell_interval(struct lb_feed *f, const struct lb_plan *plan, const struct lb_series *s,
+	uint32_t i, bool waits)
+{
+	struct line l;
+
+	if (!open_line(&l))
+		return;
+	lb_report_stream_interval(l.file, plan, s, i, f->open_ns);
+	send_line(f, &l, waits);
+	f->n_told++;
+}
+
+void lb_feed_look(struct lb_feed *f, const struct lb_board *b, const struct lb_sampler *s)
+{
+	const struct lb_series *last;
+	uint32_t n_kept;
+
+	if (!f->spool || !s)
+		return;
+	f->open_ns = atomic_load(&b->window.open_ns);
+	if (f->open_ns == LB_NEVER)
+		return;
+	if (!f->has_begun)
+		begin(f, b->plan, false);
+	last = lb_sampler_last(s, &n_kept);
+	if (n_kept > f->n_told)
+		tell_interval(f, b->plan, last, 0, false);
+}
+
+uint64_t lb_feed_lost(struct lb_feed *f, int *errnum)
+{
+	*errnum = f->spool ? lb_spool_errnum(f->spool) : f->errnum;
+	return f->spool ? lb_spool_dropped(f->spool) : 0;
+}
+
+void lb_feed_end(struct lb_feed *f, const struct lb_board *b, const struct lb_result *r, int status)
+{
+	const struct lb_series *s = r->series;
+	struct line l;
+
+	if (f->spool) {
+		if (r->plan && r->plan->is_virtual && s && s->n)
+			f->open_ns = s->begin_ns;
+		if (!f->has_begun)
+			begin(f, r->plan, true);
+		for (uint32_t i = 0; r->plan && r->plan->is_virtual && s && i < s->n; i++)
+			tell_interval(f, b->plan, s, i, true);
+		if (open_line(&l)) {
+			lb_report_stream_end(l.file, r, status, lb_spool_dropped(f->spool));
+			send_line(f, &l, true);
+		}
+		f->errnum = lb_spool_end(f->spool);
+	}
+	if (!f->out->errnum)
+		f->out->errnum = f->errnum;
+}
+
+void lb_feed_done(struct lb_feed *f)
+{
+	lb_spool_done(f->spool);
+	f->spool = NULL;
+}

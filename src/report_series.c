@@ -159,6 +159,10 @@ static void put_both(struct lb_json *j, const struct lb_series *s, uint32_t row,
 	for (uint32_t i = 0; i < s->n; i++)
 		put(&c, both[i].in_flight);
 	end(&c);
+	begin(&c, j, "longest_gap_ns");
+	for (uint32_t i = 0; i < s->n; i++)
+		put(&c, both[i].gap_ns);
+	end(&c);
 	if (!is_total)
 		return;
 	begin(&c, j, "silent_luns");

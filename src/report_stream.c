@@ -88,6 +88,7 @@ static void put_row(struct lb_json *j, const struct lb_series *s, uint32_t row, 
 	put_op(j, "read", s, row, s->pos[LB_READ], i);
 	put_op(j, "write", s, row, s->pos[LB_WRITE], i);
 	lb_json_u64(j, "in_flight", both->in_flight);
+	lb_json_u64(j, "longest_gap_ns", both->gap_ns);
 	if (row + 1 == s->n_rows)
 		lb_json_u64(j, "silent_luns", both->n_silent);
 }

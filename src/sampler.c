@@ -6,6 +6,7 @@
 
 #include "board.h"
 #include "clock.h"
+#include "pulse.h"
 
 /* The writer is another process: each field is read once, whole. */
 #define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
@@ -256,6 +257,20 @@ static uint32_t in_flight(const struct lb_sampler *s, uint32_t lun)
 	return (uint32_t)n;
 }
 
+/* The longest gap that ended since the last look, or lasts at END_NS: then all of it so far. */
+static uint64_t gap_ns(const struct lb_sampler *s, uint32_t lun, bool is_busy, uint64_t end_ns)
+{
+	struct lb_lun_state *state = &s->board->lun_states[lun];
+	uint64_t ended_ns, gap = lb_pulse_take_gap(state, &ended_ns);
+	uint64_t since_ns = READ(state->last_ns);
+
+	if (!is_busy || atomic_load_explicit(&state->retired_ns, memory_order_relaxed))
+		return gap;
+	if (since_ns < s->series->begin_ns)
+		since_ns = s->series->begin_ns;
+	return since_ns < end_ns && end_ns - since_ns > gap ? end_ns - since_ns : gap;
+}
+
 static void look_at_moment(struct lb_sampler *s)
 {
 	struct lb_series *sample = &s->sample;
@@ -266,6 +281,7 @@ static void look_at_moment(struct lb_sampler *s)
 		struct lb_point_both *both = &sample->both[lun];
 
 		both->in_flight = in_flight(s, lun);
+		both->gap_ns = gap_ns(s, lun, both->in_flight > 0, sample->end_ns[0]);
 		total->in_flight += both->in_flight;
 		if (both->gap_ns > total->gap_ns)
 			total->gap_ns = both->gap_ns;

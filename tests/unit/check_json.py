@@ -106,7 +106,7 @@ def check_series(doc):
     assert ends == sorted(set(ends)) and (not ends or ends[-1] == doc["window_s"])
     assert (doc["series"]["interval_s"] is None) == (not ends)
     for row in [doc["total"], *doc["luns"]]:
-        assert len(row["series"]["in_flight"]) == len(ends)
+        assert len(row["series"]["in_flight"]) == len(row["series"]["longest_gap_ns"]) == len(ends)
         for op in "read", "write":
             columns = row["series"][op]
             if columns is None:
@@ -215,6 +215,8 @@ def main():
     series = docs["series"]
     assert series["series"]["end_s"] == [1.0, 2.0, 3.0, 4.0, 5.003, 6.0, 7.0, 8.0, 9.0, 10.0]
     assert series["total"]["series"]["silent_luns"] == [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
+    assert series["luns"][1]["series"]["longest_gap_ns"][3:6] == [1000000000, 2003000000, 0]
+    assert series["total"]["series"]["longest_gap_ns"][4] == 2003000000
     assert series["luns"][1]["series"]["read"]["xfers"] == 3 * [700] + 2 * [0] + 5 * [700]
     assert series["luns"][1]["series"]["read"]["p99_ns"][3:5] == [None, None]
     cliff = docs["cliff"]

@@ -369,8 +369,10 @@ static inline struct made *scene_series(void)
 	for (uint32_t i = 0; i < 10; i++) {
 		made_op_xfers(m, 0, LB_READ, 700 + i, 400000);
 		made_op_xfers(m, 0, LB_WRITE, 50 + i, 1500000);
-		if (i < 3 || i > 4)
+		if (i < 3 || i > 4) {
 			made_op_xfers(m, 1, LB_READ, 700, 500000);
+			m->board.lun_states[1].last_ns = MADE_OPEN_NS + (i + 1) * SEC;
+		}
 		m->board.ios[8].issue_ns = i < 9 ? 1 : 0;
 		if (i < 9)
 			made_point(m, (i + 1) * SEC + (i == 4) * 3 * MS);

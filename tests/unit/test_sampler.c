@@ -81,7 +81,6 @@ static void torn_reads_add_up_later(void **state)
 	assert_int_equal(lb_series_point(b.series, 0, 0, 0)->xfers, 10);
 	assert_int_equal(lb_series_point(b.series, 0, 0, 0)->max_ns, MS);
 	assert_int_equal(lb_series_point(b.series, 0, 0, 1)->xfers, 1);
-	assert_int_equal(lb_series_point(b.series, 0, 0, 1)->bytes, 16384);
 	assert_int_equal(lb_series_point(b.series, 0, 0, 1)->max_ns, 40 * MS);
 	assert_int_equal(lb_hist_total(&b.series->total[0]), 10);
 	assert_int_equal(lb_hist_total(&b.series->total[1]), 1);
@@ -175,6 +174,35 @@ static void the_rest_of_an_instant_joins_its_point(void **state)
 	}
 }
 
+/* What ended in the interval, and what lasts: from its begin, or the window's. */
+static void the_longest_gap_of_an_interval(void **state)
+{
+	struct lb_lun_state *lun;
+	struct bench b;
+
+	(void)state;
+	begin(&b, 2, false, 100);
+	lun = b.m->board.lun_states;
+	b.m->board.ios[0].issue_ns = 1;
+	lun[0].last_ns = MADE_OPEN_NS - SEC;
+	lun[0].look_ns = lun[0].gap_ns = 300 * MS;
+	lun[1].look_ns = lun[1].gap_ns = 700 * MS;
+	made_point(b.m, SEC); /* LUN 0 is silent since before the window */
+	assert_int_equal(lb_series_both(b.series, 0, 0)->gap_ns, SEC);
+	assert_int_equal(lb_series_both(b.series, 1, 0)->gap_ns, 700 * MS);
+	assert_int_equal(lb_series_both(b.series, 2, 0)->gap_ns, SEC);
+	assert_int_equal(lun[1].gap_ns + lun[1].look_ns, 0);
+	lun[0].last_ns = MADE_OPEN_NS + 1900 * MS;
+	lun[0].gap_ns = 1900 * MS; /* that is how it ended */
+	made_point(b.m, 2 * SEC);
+	assert_int_equal(lb_series_both(b.series, 0, 1)->gap_ns, 1900 * MS);
+	assert_int_equal(lb_series_both(b.series, 1, 1)->gap_ns, 0);
+	lun[0].retired_ns = MADE_OPEN_NS + 2100 * MS;
+	made_point(b.m, 3 * SEC);
+	assert_int_equal(lb_series_both(b.series, 0, 2)->gap_ns, 0);
+	made_done(b.m);
+}
+
 static void reads_and_writes_are_kept_apart(void **state)
 {
 	struct bench b;
@@ -219,6 +247,7 @@ int main(void)
 		cmocka_unit_test(shared_histograms_count_once),
 		cmocka_unit_test(the_end_has_what_was_written_down_late),
 		cmocka_unit_test(the_rest_of_an_instant_joins_its_point),
+		cmocka_unit_test(the_longest_gap_of_an_interval),
 		cmocka_unit_test(reads_and_writes_are_kept_apart),
 		cmocka_unit_test(a_window_that_never_opened_has_no_points),
 	};

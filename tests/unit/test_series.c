@@ -95,8 +95,7 @@ static void each_interval_to_the_exact_figure(void **state)
 			assert_int_equal(p->max_ns, 5 * MS);
 			assert_int_equal(p->p50_ns, 5 * MS);
 			assert_int_equal(p->p99_ns, 5 * MS);
-			assert_int_equal(
-				lb_series_both(g.board->series, row, i)->in_flight, n * 4);
+			assert_int_equal(lb_series_both(g.board->series, row, i)->in_flight, n * 4);
 		}
 	}
 	is_whole(&g);
@@ -120,6 +119,11 @@ static void nothing_counts_as_zero(void **state)
 		assert_int_equal(total->n_silent, is_stalled);
 		assert_int_equal(total->in_flight, 4);
 		assert_int_equal(p->xfers == 0, is_stalled);
+		/* the last answer before came 10 ms before 2 s */
+		assert_int_equal(lb_series_both(g.board->series, 1, i)->gap_ns,
+			is_stalled ? (i - 1) * SEC + 10 * MS
+			: i == 4   ? 3 * SEC + 10 * MS
+				   : 10 * MS);
 		if (is_stalled)
 			assert_int_equal(
 				p->bytes + p->sum_ns + p->max_ns + p->p50_ns + p->p99_ns, 0);

@@ -20,6 +20,7 @@
 #include "pattern.h"
 #include "plan.h"
 #include "series.h"
+#include "steady.h"
 #include "stats.h"
 
 enum lb_stage {
@@ -118,6 +119,7 @@ struct lb_board {
 	struct lb_worker_state *workers;
 	struct lb_lun_state *lun_states; /* by position in plan->luns */
 	struct lb_series *series;        /* NULL: no plan yet */
+	struct lb_steady steady;         /* of --until steady */
 
 	struct lb_window window;
 	_Atomic uint32_t n_retired;               /* LUNs */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "steady.h"
 #include "units.h"
 #include "values.h"
 
@@ -303,6 +304,32 @@ static int check_writes(const struct lb_config *cfg, struct lb_err *err)
 	return 0;
 }
 
+/* A run until steady ends by itself, or by --max-time, which is its time. */
+static int check_until(struct lb_config *cfg, struct lb_err *err)
+{
+	static const char *const of_time[] = {"time", "count"};
+	static const char *const of_steady[] = {"steady-on", "steady-window", "max-time"};
+
+	for (size_t i = 0; cfg->until != LB_UNTIL_STEADY && i < 3; i++)
+		if (is_given(cfg, of_steady[i]))
+			return refuse(cfg, of_steady[i], err, "goes with --until steady");
+	if (cfg->until != LB_UNTIL_STEADY)
+		return 0;
+	for (size_t i = 0; i < 2; i++)
+		if (is_given(cfg, of_time[i]))
+			return refuse(cfg, of_time[i], err,
+				"ends a run as well as --until steady, which --max-time bounds");
+	if (cfg->steady_window_ns % cfg->interval_ns)
+		return refuse(cfg, "steady-window", err,
+			"is no multiple of --interval, which it is made of");
+	if (cfg->max_time_ns / LB_STEADY_WINDOWS < cfg->steady_window_ns)
+		return refuse(cfg, "max-time", err,
+			"is less than the %d windows of --steady-window that are judged",
+			LB_STEADY_WINDOWS);
+	cfg->time_ns = cfg->max_time_ns;
+	return 0;
+}
+
 int lb_config_check(struct lb_config *cfg, struct lb_err *err)
 {
 	int rc = check_size_and_region(cfg, err);
@@ -323,6 +350,8 @@ int lb_config_check(struct lb_config *cfg, struct lb_err *err)
 		rc = check_targets(cfg, err);
 	if (!rc)
 		rc = check_outputs(cfg, err);
+	if (!rc)
+		rc = check_until(cfg, err);
 	if (!rc && !cfg->time_ns && !cfg->count)
 		rc = lb_opt_set_value(cfg->sets, cfg->n_sets, "time", "30s", LB_SRC_DEFAULT, err);
 	return rc;

@@ -17,6 +17,7 @@ enum lb_op_asked { LB_OP_READ, LB_OP_WRITE, LB_OP_RW };
 enum lb_sync { LB_SYNC_NONE, LB_SYNC_DSYNC };
 enum lb_on_error { LB_ON_ERROR_CONTINUE, LB_ON_ERROR_LUN, LB_ON_ERROR_STOP };
 enum lb_pat { LB_RAND, LB_SEQ, LB_PERM };
+enum lb_until { LB_UNTIL_TIME, LB_UNTIL_STEADY };
 enum lb_hist_show { LB_HIST_NONE, LB_HIST_TOTAL, LB_HIST_EACH };
 enum lb_progress_show { LB_PROGRESS_AUTO, LB_PROGRESS_ALWAYS, LB_PROGRESS_NEVER };
 
@@ -54,6 +55,9 @@ struct lb_config {
 	uint64_t count;   /* xfers of the first LUN that end the run; 0: no such end */
 	uint64_t time_ns; /* 0: no such end */
 	uint64_t ramp_ns;
+	int until;                              /* enum lb_until */
+	int steady_on;                          /* enum lb_steady_on */
+	uint64_t steady_window_ns, max_time_ns; /* of LB_UNTIL_STEADY; the latter is its time_ns */
 	struct lb_region region;
 	uint64_t seed;
 	/* how it is driven */

@@ -93,6 +93,7 @@ static void plan_end(struct lb_window *w, uint64_t close_ns)
 
 static void starting(struct lb_control *c, uint64_t now)
 {
+	const struct lb_phase *phase = &c->board->plan->phases[0];
 	struct lb_window *w = &c->board->window;
 	uint64_t start = atomic_load(&w->start_ns), open;
 
@@ -104,6 +105,8 @@ static void starting(struct lb_control *c, uint64_t now)
 		plan_end(w, open + c->time_ns);
 	if (c->sampler)
 		lb_sampler_begin(c->sampler, open);
+	if (phase->steady_ns)
+		lb_steady_begin(&c->steady, phase->steady_on, phase->steady_ns, open);
 	c->state = LB_CTL_MEASURING;
 }
 
@@ -140,6 +143,23 @@ static void draining(struct lb_control *c, uint64_t now)
 	}
 }
 
+/* Adds the last interval; whether the run was to go on until this, and NOW is the time. */
+static bool is_steady(struct lb_control *c, uint64_t now)
+{
+	struct lb_steady *steady = &c->board->steady;
+	uint32_t n_kept;
+
+	if (!c->board->plan->phases[0].steady_ns || steady->is_reached ||
+		!lb_steady_add(&c->steady, steady, lb_sampler_last(c->sampler, &n_kept)))
+		return false;
+	steady->is_reached = true;
+	lb_event_add(&c->board->events, &(struct lb_event){.kind = LB_EV_STEADY,
+						.lun = LB_EVENT_OF_RUN,
+						.begin_ns = now,
+						.end_ns = now});
+	return true;
+}
+
 /*
  * The point that is due, if the window is open. While someone decides over its end, that may lie
  * before NOW: then at the next look.
@@ -151,7 +171,9 @@ static void sample(struct lb_control *c, uint64_t now)
 
 	if (c->sampler && now >= lb_sampler_due(c->sampler) && now < close) {
 		lb_sampler_take(c->sampler, now);
-		lb_sampler_keep(c->sampler);
+		/* the last one is kept when all is quiet */
+		if (!is_steady(c, now) || !lb_window_close(w, step_time, &now))
+			lb_sampler_keep(c->sampler);
 	}
 }
 
@@ -160,8 +182,11 @@ void lb_control_finish(struct lb_control *c, uint64_t now)
 	struct lb_window *w = &c->board->window;
 	uint64_t open = atomic_load(&w->open_ns), close = lb_window_end_now(w);
 
-	if (c->sampler && open < min_u64(close, now))
-		lb_sampler_finish(c->sampler, min_u64(close, now));
+	close = min_u64(close, now);
+	if (!c->sampler || open >= close)
+		return;
+	lb_sampler_finish(c->sampler, close);
+	is_steady(c, close); /* at the last moment, it may be */
 }
 
 uint64_t lb_control_step(struct lb_control *c, uint64_t now)
@@ -173,6 +198,8 @@ uint64_t lb_control_step(struct lb_control *c, uint64_t now)
 		starting(c, now);
 	if (any_failed(c->board))
 		lb_window_close(w, step_time, &now);
+	if (c->state == LB_CTL_MEASURING)
+		sample(c, now);
 
 	close = lb_window_end_now(w);
 	open = atomic_load(&w->open_ns);
@@ -186,9 +213,7 @@ uint64_t lb_control_step(struct lb_control *c, uint64_t now)
 	} else if (c->state == LB_CTL_MEASURING && !c->time_ns && now >= open) {
 		look_for_silence(c, now);
 	}
-	if (c->state == LB_CTL_MEASURING)
-		sample(c, now);
-	else if (c->state == LB_CTL_DRAINING)
+	if (c->state == LB_CTL_DRAINING)
 		draining(c, now);
 
 	switch (c->state) {

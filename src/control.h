@@ -26,7 +26,8 @@ struct lb_control {
 	uint64_t hurry_ns;      /* a signal came: the drain's end at the latest; LB_NEVER: none */
 	uint64_t done, done_ns; /* good transfers, and when they were last seen to grow */
 	bool timed_out;         /* ended with I/O in flight */
-	struct lb_sampler *sampler; /* NULL: the board has no series, or there was no memory */
+	struct lb_steady_gauge steady; /* of --until steady */
+	struct lb_sampler *sampler;    /* NULL: the board has no series, or there was no memory */
 };
 
 /* Returns 0, or -ENOMEM: it works, but takes no time series. lb_control_done() after either. */

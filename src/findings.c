@@ -265,6 +265,18 @@ static void engine_notes(struct finder *f)
 	}
 }
 
+static void not_steady(struct finder *f)
+{
+	const struct lb_result *r = f->r;
+	char time[64];
+
+	if (r->plan->phases[0].steady_ns && !r->steady.is_reached && !strcmp(r->ended_by, "time"))
+		add(f, LB_OF_RUN, "not-steady",
+			"no steady state was reached in %s: measure for longer (--max-time), or look in the "
+			"time series for what keeps the rate from settling",
+			lb_format_duration(time, sizeof(time), r->plan->phases[0].time_ns));
+}
+
 static void stream_dropped(struct finder *f)
 {
 	if (f->r->stream_dropped)
@@ -283,6 +295,7 @@ int lb_findings_make(struct lb_result *r, const struct lb_board *board)
 		{no_xfers, NULL},
 		{stall, NULL},
 		{NULL, luns_differ},
+		{NULL, not_steady},
 		{NULL, rate_drifts},
 		{zeros, NULL},
 		{kernel_count, NULL},

@@ -17,6 +17,8 @@ static const char *const ops[] = {"read", "write", "rw", NULL};
 static const char *const on_errors[] = {"continue", "lun", "stop", NULL};
 static const char *const syncs[] = {"none", "dsync", NULL};
 const char *const lb_pat_words[] = {"rand", "seq", "perm", NULL};
+static const char *const untils[] = {"time", "steady", NULL};
+static const char *const steady_ons[] = {"xfer", "kb", "p99", NULL};
 
 const struct lb_opt lb_options[] = {
 	{
@@ -247,6 +249,62 @@ const struct lb_opt lb_options[] = {
 		       "With\n"
 		       ".Fl \\-time\n"
 		       "too, whichever comes first ends it.",
+	},
+	{
+		.name = "until",
+		.type = LB_OPT_ENUM,
+		.section = RUN,
+		.offset = FIELD(until),
+		.words = untils,
+		.dflt = "time",
+		.help = "what ends the run: its time or count, or the steady state",
+		.man = "What ends the run.\n"
+		       ".Cm time :\n"
+		       "what\n"
+		       ".Fl \\-time\n"
+		       "and\n"
+		       ".Fl \\-count\n"
+		       "say.\n"
+		       ".Cm steady :\n"
+		       "the steady state; see\n"
+		       ".Sx STEADY STATE .",
+	},
+	{
+		.name = "steady-on",
+		.type = LB_OPT_ENUM,
+		.section = RUN,
+		.offset = FIELD(steady_on),
+		.words = steady_ons,
+		.dflt = "xfer",
+		.help = "of --until steady: what is to be so, xfer/sec, KB/sec or the 99th percentile",
+		.man = "What is to be steady, of all LUNs together:\n"
+		       "xfer/sec, KB/sec, or the 99th percentile of latency.",
+	},
+	{
+		.name = "steady-window",
+		.type = LB_OPT_DURATION,
+		.section = RUN,
+		.metavar = "TIME",
+		.offset = FIELD(steady_window_ns),
+		.min = 10 * LB_NSEC_PER_MSEC,
+		.max = DAYS,
+		.dflt = "60s",
+		.help = "of --until steady: length of each of the five windows",
+		.man = "The length of each of the five windows that are compared: a multiple of\n"
+		       ".Fl \\-interval .",
+	},
+	{
+		.name = "max-time",
+		.type = LB_OPT_DURATION,
+		.section = RUN,
+		.metavar = "TIME",
+		.offset = FIELD(max_time_ns),
+		.min = LB_NSEC_PER_MSEC,
+		.max = 365 * DAYS,
+		.dflt = "24h",
+		.help = "of --until steady: how long is measured at most",
+		.man = "How long is measured at most for a steady state to be reached.\n"
+		       "If it is not by then, the exit status is 1.",
 	},
 	{
 		.name = "ramp",

@@ -89,7 +89,9 @@ static int make_streams(struct draft *d)
 		.n_streams = 1,
 		.time_ns = d->cfg->time_ns,
 		.ramp_ns = d->cfg->ramp_ns,
-		.count = d->cfg->count};
+		.count = d->cfg->count,
+		.steady_ns = d->cfg->until == LB_UNTIL_STEADY ? d->cfg->steady_window_ns : 0,
+		.steady_on = (enum lb_steady_on)d->cfg->steady_on};
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "engine.h"
 #include "lun.h"
 #include "shm.h"
+#include "steady.h"
 
 struct lb_group {
 	const char *name;
@@ -54,6 +55,8 @@ struct lb_phase {
 	struct lb_stream *streams;
 	uint32_t n_streams;
 	uint64_t time_ns, ramp_ns, count; /* 0: none */
+	uint64_t steady_ns; /* it ends when steady over windows of this length; 0: it does not */
+	enum lb_steady_on steady_on;
 };
 
 struct lb_plan {

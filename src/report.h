@@ -61,6 +61,10 @@ void lb_report_stream_interval(FILE *out, const struct lb_plan *plan, const stru
 	uint32_t i, uint64_t open_ns);
 void lb_report_stream_end(FILE *out, const struct lb_result *r, int status, uint64_t dropped);
 
+/* --until steady: a line of text, if it was asked for, and the key "steady_state". */
+int lb_report_steady(FILE *out, const struct lb_result *r);
+void lb_report_steady_json(struct lb_json *j, const struct lb_result *r);
+
 /* What is run, on how many LUNs and by which engine: a line for each stream, and why that
  * engine. Returns 0 or -ENOMEM. */
 int lb_report_streams(FILE *out, const struct lb_result *r);

@@ -485,6 +485,7 @@ int lb_report_json(FILE *out, const struct lb_result *r)
 	put_luns(&j, r);
 	lb_report_series(&j, r);
 	lb_report_trend(&j, r);
+	lb_report_steady_json(&j, r);
 	put_cpu(&j, r);
 	put_findings(&j, r);
 	lb_json_close(&j, '}');

@@ -294,6 +294,7 @@ static void print_trend(struct text *x)
 			decimals_for(t->worst_per_s, 1), t->worst_per_s,
 			mean > 0 ? 100 * t->worst_per_s / mean : 0,
 			(double)t->worst_begin_ns / 1e9);
+	lb_report_steady(x->out, x->r);
 	if (t->has_quarters)
 		fprintf(x->out, "first quarter of the time %.*f xfer/sec, last quarter %.*f\n",
 			decimals_for(t->first_per_s, 1), t->first_per_s,

@@ -177,16 +177,20 @@ static void ending_make(struct lb_result *r, const struct lb_board *b, const str
 		r->ended_by = "error";
 	else if (atomic_load(&b->window.lost))
 		r->ended_by = "lost";
+	else if (r->steady.is_reached)
+		r->ended_by = "steady";
 	else if (atomic_load(&b->window.closed_early))
 		r->ended_by = "count";
 	else
 		r->ended_by = "time";
 	if (o->signal)
 		r->ended_by = "signal";
-	r->is_complete =
-		r->window_ns.has && (!strcmp(r->ended_by, "count") || !strcmp(r->ended_by, "time"));
+	r->is_complete = r->window_ns.has &&
+			 (!strcmp(r->ended_by, "count") || !strcmp(r->ended_by, "steady") ||
+				 !strcmp(r->ended_by, "time"));
 
-	if (!r->is_complete || r->total.errors || r->total.outstanding || r->n_lost || o->timed_out)
+	if (!r->is_complete || (r->plan->phases[0].steady_ns && !r->steady.is_reached) ||
+		r->total.errors || r->total.outstanding || r->n_lost || o->timed_out)
 		r->status = LB_ST_FAULTY;
 	for (uint32_t i = 0; i < r->n_luns; i++)
 		if (!r->luns[i].fig.xfers)
@@ -231,6 +235,7 @@ static int measured_make(struct lb_result *r, const struct lb_board *b, const st
 	if (ret)
 		return ret;
 	r->series = b->series;
+	r->steady = b->steady;
 	lb_trend_make(&r->trend, r->series);
 	cpu_make(r, b);
 	ending_make(r, b, o);

@@ -71,10 +71,10 @@ struct lb_result {
 	const struct lb_plan *plan; /* NULL: refused before there was one */
 	int status;                 /* the exit status, signals included */
 	bool is_complete;           /* all of the window that was asked for was measured */
-	const char *ended_by;       /* "time", "count", "signal", "stall", "error", "lost",
-				       "failure", "refused" */
-	int signal;                 /* 0: none */
-	char error[1024];           /* "" or why it was refused or failed */
+	const char *ended_by; /* "time", "count", "steady", "signal", "stall", "error", "lost",
+				 "failure", "refused" */
+	int signal;           /* 0: none */
+	char error[1024];     /* "" or why it was refused or failed */
 
 	const struct lb_lun *targets; /* all that were given; refused and passed over too */
 	uint32_t n_targets;
@@ -85,6 +85,7 @@ struct lb_result {
 
 	const struct lb_series *series; /* NULL: none; it may have no points */
 	struct lb_trend trend;
+	struct lb_steady steady; /* of --until steady */
 	uint64_t stream_dropped; /* lines of --stream that nobody read in time */
 
 	struct lb_fig_u64 window_ns;

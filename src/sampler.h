@@ -32,8 +32,9 @@ void lb_sampler_keep(struct lb_sampler *s);
 void lb_sampler_close(struct lb_sampler *s);
 
 /*
- * Workers have seen that, at CLOSE_NS, or are given up: the last interval, with all that was written down since
- * the one before, is kept. So the points add up to what the cells hold now. Once only.
+ * Workers have seen that, at CLOSE_NS, or are given up: the last interval, with all that was
+ * written down since the one before, is kept. So the points add up to what the cells hold now. Once
+ * only.
  */
 void lb_sampler_finish(struct lb_sampler *s, uint64_t close_ns);
 

@@ -137,7 +137,7 @@ def check_document(name, doc):
         for low, _, count in lun["histogram_ns"]:
             summed[low] = summed.get(low, 0) + count
     assert summed == {low: count for low, _, count in doc["total"]["histogram_ns"]}
-    assert doc["complete"] == (doc["ended_by"] in ("time", "count"))
+    assert doc["complete"] == (doc["ended_by"] in ("time", "count", "steady"))
     if doc["signal"]:
         assert doc["status"] > 128 and doc["ended_by"] == "signal"
 

@@ -13,6 +13,7 @@
 
 #include "config.h"
 #include "engine.h"
+#include "steady.h"
 #include "values.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -458,6 +459,31 @@ static void a_run_needs_a_target(void **state)
 	assert_true(cfg.version);
 }
 
+static void a_run_until_steady(void **state)
+{
+	(void)state;
+	assert_int_equal(TAKE("a", "--until=steady"), 0);
+	assert_int_equal(cfg.time_ns, 86400 * LB_NSEC_PER_SEC);
+	assert_int_equal(cfg.steady_window_ns, 60 * LB_NSEC_PER_SEC);
+	assert_int_equal(cfg.steady_on, LB_STEADY_XFER);
+	assert_int_equal(TAKE("a", "--until=steady", "--steady-on=p99", "--max-time=5m"), 0);
+	assert_int_equal(cfg.time_ns, 300 * LB_NSEC_PER_SEC);
+	assert_int_equal(cfg.steady_on, LB_STEADY_P99);
+	REFUSED("--max-time: \"299s\" is less than the 5 windows of --steady-window that are "
+		"judged",
+		"a", "--until=steady", "--max-time=299s");
+	REFUSED("--steady-window: \"60s\" is no multiple of --interval, which it is made of", "a",
+		"--until=steady", "--interval=7s");
+	REFUSED("--time: \"30s\" ends a run as well as --until steady, which --max-time bounds",
+		"a", "--until=steady", "--time=30s");
+	REFUSED("--count: \"9\" ends a run as well as --until steady, which --max-time bounds", "a",
+		"--until=steady", "--count=9");
+	REFUSED("--steady-on: \"kb\" goes with --until steady", "a", "--steady-on=kb");
+	REFUSED("--steady-window: \"1m\" goes with --until steady", "a", "--steady-window=1m");
+	REFUSED("--max-time: \"1h\" goes with --until steady", "a", "--until=time",
+		"--max-time=1h");
+}
+
 static void contradictions(void **state)
 {
 	(void)state;
@@ -471,6 +497,8 @@ static void contradictions(void **state)
 	REFUSED("--null-latency: \"5ms\" needs --engine null", "a", "--null-latency=5ms");
 	REFUSED("--null-script: \"lose:7\" needs --engine null", "a", "--engine=sync",
 		"--null-script=lose:7");
+	REFUSED("--stream: \"-\" is where --json goes: give it another place", "a", "--json=-",
+		"--stream=-");
 }
 
 static void engines_are_listed_as_they_are_numbered(void **state)
@@ -560,6 +588,7 @@ int main(void)
 		cmocka_unit_test(a_long_list_of_targets_is_read_whole),
 		cmocka_unit_test(lists_of_targets_that_are_refused),
 		cmocka_unit_test(a_run_needs_a_target),
+		cmocka_unit_test(a_run_until_steady),
 		cmocka_unit_test(contradictions),
 		cmocka_unit_test(engines_are_listed_as_they_are_numbered),
 		cmocka_unit_test(the_table_is_whole),

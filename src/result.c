@@ -234,8 +234,10 @@ static int measured_make(struct lb_result *r, const struct lb_board *b, const st
 	ret = lb_figures_make(r, b, &s);
 	if (ret)
 		return ret;
-	r->series = b->series;
-	r->steady = b->steady;
+	if (r->window_ns.has) {
+		r->series = b->series;
+		r->steady = b->steady;
+	}
 	lb_trend_make(&r->trend, r->series);
 	cpu_make(r, b);
 	ending_make(r, b, o);

@@ -163,8 +163,7 @@ static void sums_are_the_windows(void **state)
 		"--null-latency 10ms --qd 64 --interval 100ms --count 640 a",
 		"--null-latency 10ms --qd 64 --interval 100ms --count 600 a",
 		"--null-latency exp:1ms --null-script error:7:EIO,short:11:512 --qd 3 --time 1s a",
-		"--null-latency exp:100us --null-script slow:100@1 --qd 40 --interval 10ms "
-		"--time 777ms a b",
+		"--null-latency exp:100us --null-script slow:99@1 --interval 10ms --time 777ms a b",
 		"--null-latency list:1ms/5s --qd 2 --interval 10ms --time 20s a b",
 		"--null-latency 30ms --null-script dead:2s --qd 2 --interval 1s --count 9999 a",
 		"--null-latency 3ms --time 1us a",

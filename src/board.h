@@ -68,8 +68,7 @@ static inline void lb_worker_call(struct lb_worker_state *state)
 	atomic_store_explicit(&state->attention, 1, memory_order_release);
 }
 
-#define LB_STALLS   16
-#define LB_STALL_NS (5 * 1000000000ull)
+#define LB_STALLS 16
 
 /* A gap of --stall or longer. */
 struct lb_stall {
@@ -82,7 +81,9 @@ struct lb_lun_state {
 	uint64_t look_ns;            /* a longer gap is looked at */
 	uint64_t gap_ns, gap_end_ns; /* the longest since lb_pulse_take_gap() */
 	uint64_t longest_ns, longest_end_ns; /* of the whole window */
-	uint64_t stalled_ns;                 /* all of the stalls together */
+	uint64_t stalled_ns;                 /* all stalls of the window together */
+	uint64_t late_ns;                    /* when something last came back after the window */
+	uint32_t n_late_stalls;              /* how many of n_stalls ended after the window */
 	_Atomic uint32_t n_stalls; /* that have ended: the last is [(n - 1) % LB_STALLS] */
 	_Atomic uint32_t n_busy;   /* lanes with something in flight */
 

@@ -69,6 +69,7 @@ struct lb_config {
 	/* when things go wrong */
 	int on_error;        /* enum lb_on_error */
 	uint32_t max_errors; /* in a row, and the LUN is given up; 0: never */
+	uint64_t stall_ns; /* a LUN that does nothing for so long has stalled */
 	/* targets */
 	const char *targets_file;
 	struct lb_scratch scratch;

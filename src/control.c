@@ -9,6 +9,7 @@ int lb_control_init(
 	struct lb_control *c, struct lb_board *board, uint64_t drain_ns, uint64_t lead_ns)
 {
 	const struct lb_phase *phase = &board->plan->phases[0];
+	int ret;
 
 	*c = (struct lb_control){
 		.board = board,
@@ -19,13 +20,16 @@ int lb_control_init(
 		.lead_ns = lead_ns,
 		.hurry_ns = LB_NEVER,
 	};
-	return board->series ? lb_sampler_make(&c->sampler, board) : 0;
+	ret = lb_watch_make(&c->watch, board);
+	return !ret && board->series ? lb_sampler_make(&c->sampler, board) : ret;
 }
 
 void lb_control_done(struct lb_control *c)
 {
 	lb_sampler_done(c->sampler);
 	c->sampler = NULL;
+	lb_watch_done(c->watch);
+	c->watch = NULL;
 }
 
 static uint64_t sum_started(const struct lb_board *b)
@@ -182,6 +186,7 @@ void lb_control_finish(struct lb_control *c, uint64_t now)
 	struct lb_window *w = &c->board->window;
 	uint64_t open = atomic_load(&w->open_ns), close = lb_window_end_now(w);
 
+	lb_watch_look(c->watch, now);
 	close = min_u64(close, now);
 	if (!c->sampler || open >= close)
 		return;
@@ -189,10 +194,30 @@ void lb_control_finish(struct lb_control *c, uint64_t now)
 	is_steady(c, close); /* at the last moment, it may be */
 }
 
+/* When a step is due, now that CLOSE is the window's end. */
+static uint64_t next_step(const struct lb_control *c, uint64_t now, uint64_t close)
+{
+	uint64_t due;
+
+	switch (c->state) {
+	case LB_CTL_STARTING:
+		return min_u64(atomic_load(&c->board->window.start_ns) + LB_START_LIMIT_NS, close);
+	case LB_CTL_MEASURING:
+		if (!c->time_ns || close == LB_NEVER)
+			close = min_u64(close, now + LOOK_NS);
+		due = c->sampler ? lb_sampler_due(c->sampler) : LB_NEVER;
+		return due > now ? min_u64(close, due) : close;
+	case LB_CTL_DRAINING:
+		return min_u64(now + LOOK_NS, min_u64(c->drain_until_ns, c->hurry_ns));
+	default:
+		return LB_NEVER;
+	}
+}
+
 uint64_t lb_control_step(struct lb_control *c, uint64_t now)
 {
 	struct lb_window *w = &c->board->window;
-	uint64_t close, open, due;
+	uint64_t close, open;
 
 	if (c->state == LB_CTL_STARTING)
 		starting(c, now);
@@ -216,17 +241,5 @@ uint64_t lb_control_step(struct lb_control *c, uint64_t now)
 	if (c->state == LB_CTL_DRAINING)
 		draining(c, now);
 
-	switch (c->state) {
-	case LB_CTL_STARTING:
-		return min_u64(atomic_load(&w->start_ns) + LB_START_LIMIT_NS, close);
-	case LB_CTL_MEASURING:
-		if (!c->time_ns || close == LB_NEVER)
-			close = min_u64(close, now + LOOK_NS);
-		due = c->sampler ? lb_sampler_due(c->sampler) : LB_NEVER;
-		return due > now ? min_u64(close, due) : close;
-	case LB_CTL_DRAINING:
-		return min_u64(now + LOOK_NS, min_u64(c->drain_until_ns, c->hurry_ns));
-	default:
-		return LB_NEVER;
-	}
+	return min_u64(next_step(c, now, close), lb_watch_look(c->watch, now));
 }

@@ -11,6 +11,7 @@
 
 #include "board.h"
 #include "sampler.h"
+#include "watch.h"
 
 #define LB_START_LIMIT_NS (5 * LB_NSEC_PER_SEC) /* a lane not started by then is stalled */
 
@@ -26,11 +27,15 @@ struct lb_control {
 	uint64_t hurry_ns;      /* a signal came: the drain's end at the latest; LB_NEVER: none */
 	uint64_t done, done_ns; /* good transfers, and when they were last seen to grow */
 	bool timed_out;         /* ended with I/O in flight */
+	struct lb_watch *watch;
 	struct lb_steady_gauge steady; /* of --until steady */
 	struct lb_sampler *sampler;    /* NULL: the board has no series, or there was no memory */
 };
 
-/* Returns 0, or -ENOMEM: it works, but takes no time series. lb_control_done() after either. */
+/*
+ * Returns 0, or -ENOMEM: it works, but watches nothing or takes no time series. lb_control_done()
+ * after either.
+ */
 int lb_control_init(
 	struct lb_control *c, struct lb_board *board, uint64_t drain_ns, uint64_t lead_ns);
 
@@ -43,7 +48,7 @@ uint64_t lb_control_step(struct lb_control *c, uint64_t now_ns);
 
 /*
  * Nothing is waited for any more, or the run is given up: at NOW_NS, which is the window's end if
- * it has none yet. Ends the time series with what is in the cells.
+ * it has none yet. A last look at what befell the LUNs, and at what is in the cells.
  */
 void lb_control_finish(struct lb_control *c, uint64_t now_ns);
 

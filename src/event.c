@@ -30,6 +30,12 @@ struct lb_event *lb_event_add(struct lb_events *log, const struct lb_event *ev)
 	return to;
 }
 
+bool lb_event_has_ended(const struct lb_event *ev)
+{
+	return atomic_load_explicit(&ev->is_there, memory_order_acquire) &&
+	       atomic_load_explicit(&ev->end_ns, memory_order_acquire) != UINT64_MAX;
+}
+
 uint32_t lb_events_n(const struct lb_events *log)
 {
 	uint32_t n = atomic_load_explicit(&log->n, memory_order_relaxed);

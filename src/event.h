@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define LB_EVENT_OF_RUN (-1)   /* of no single LUN */
@@ -35,7 +36,7 @@ struct lb_event {
 	_Atomic uint64_t end_ns; /* begin_ns: of a moment; LB_NEVER: it lasts */
 	_Atomic uint64_t n;
 	uint64_t m;
-	char what[56], from[24], to[24];
+	char what[120], from[24], to[24];
 	_Atomic uint32_t is_there; /* release, after all the rest */
 };
 
@@ -52,7 +53,29 @@ struct lb_events {
  */
 struct lb_event *lb_event_add(struct lb_events *log, const struct lb_event *ev);
 
+/* Whether EV is to be read, and lasts no longer. */
+bool lb_event_has_ended(const struct lb_event *ev);
+
 /* How many there are to be read; some of them may not be there yet: see is_there. */
 uint32_t lb_events_n(const struct lb_events *log);
+
+/* Events of one kind, told of together. */
+#define LB_EVENTS_SHOWN 3
+struct lb_event_fold {
+	uint32_t n;
+	const struct lb_event *first[LB_EVENTS_SHOWN];
+	uint64_t longest_ns;
+	uint64_t from_ns, to_ns; /* from the first begin to the last end; LB_NEVER: one lasts */
+};
+
+/* One that still lasts is as long as it is at NOW_NS. */
+void lb_event_fold_add(struct lb_event_fold *f, const struct lb_event *ev, uint64_t now_ns);
+
+/*
+ * F, of at least one, in words for people: which LUNs, a few by name, and what befell them, or
+ * AT_END that it does no longer. NAMES: of all LUNs. N bytes with the NUL. Returns BUF.
+ */
+char *lb_event_words(
+	char *buf, size_t n, const struct lb_event_fold *f, const char *const *names, bool at_end);
 
 #endif

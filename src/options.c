@@ -369,6 +369,21 @@ const struct lb_opt lb_options[] = {
 		.man = "A LUN is given up when so many of its I/Os have failed in a row, with no success\n"
 		       "of any of them in between; 0: never.",
 	},
+	{
+		.name = "stall",
+		.type = LB_OPT_DURATION,
+		.section = FAULTS,
+		.metavar = "TIME",
+		.offset = FIELD(stall_ns),
+		.min = LB_NSEC_PER_MSEC,
+		.max = 365 * DAYS,
+		.dflt = "5s",
+		.help = "a LUN with I/O in flight has stalled when nothing comes back for so long",
+		.man = "A LUN with I/O in flight from which nothing comes back for so long has stalled.\n"
+		       "That is told at once on the standard error, and in the report with its begin and\n"
+		       "end; see\n"
+		       ".Sx EVENTS .",
+	},
 };
 
 const size_t lb_options_count = sizeof(lb_options) / sizeof(lb_options[0]);

@@ -365,6 +365,7 @@ void lb_progress_init(struct lb_progress *p, enum lb_progress_show show, int fd)
 {
 	*p = (struct lb_progress){.fd = fd, .is_tty = isatty(fd)};
 	p->is_on = show == LB_PROGRESS_ALWAYS || (show == LB_PROGRESS_AUTO && p->is_tty);
+	p->has_notes = show != LB_PROGRESS_NEVER;
 }
 
 static size_t width_of(const struct lb_progress *p)
@@ -403,6 +404,17 @@ static void show(struct lb_progress *p, const char *words)
 		len = snprintf(line, sizeof(line), "%s\n", words);
 	if (write(p->fd, line, (size_t)len) == len)
 		p->shown = p->is_tty ? cols : 0;
+}
+
+void lb_progress_note(struct lb_progress *p, const char *note)
+{
+	char line[2048];
+	int len;
+
+	lb_progress_clear(p);
+	len = snprintf(line, sizeof(line), "lunbench: %s\n", note);
+	if (is_writable(p->fd) && write(p->fd, line, (size_t)len) != len)
+		return; /* cut short, and nobody to tell */
 }
 
 void lb_progress_tick(struct lb_progress *p, const struct lb_config *cfg,

@@ -49,7 +49,7 @@ struct lb_lun_watch {
 
 struct lb_progress {
 	int fd;
-	bool is_on, is_tty;
+	bool is_on, is_tty, has_notes;
 	size_t shown; /* columns of the line that stands on the terminal */
 	/* as of the last look */
 	uint64_t at_ns, xfers, bytes;
@@ -61,7 +61,7 @@ struct lb_progress {
 	char *hist_seen;
 };
 
-/* FD is stderr; AUTO shows the line on a terminal only. */
+/* FD is stderr; AUTO shows the line on a terminal only, and notes always. */
 void lb_progress_init(struct lb_progress *p, enum lb_progress_show show, int fd);
 
 /* What BOARD shows at NOW_NS, and in P what the next look is compared with. Waits for nothing. */
@@ -77,6 +77,9 @@ char *lb_progress_words(char *buf, size_t n, const struct lb_progress_view *v, s
  */
 void lb_progress_tick(struct lb_progress *p, const struct lb_config *cfg,
 	const struct lb_board *board, uint64_t now_ns);
+
+/* NOTE as a line of its own, for good. Lost where the line would be. */
+void lb_progress_note(struct lb_progress *p, const char *note);
 
 /* Takes the line off the terminal, for something else to be written there. */
 void lb_progress_clear(struct lb_progress *p);

@@ -14,12 +14,20 @@ static bool raise_to(uint64_t *max, uint64_t v)
 	return false;
 }
 
+/* A stall is over. They lie so far apart that no two lanes are here at once. */
+static void tell_stall(struct lb_lun_state *lun, uint64_t from, uint64_t to)
+{
+	uint32_t n = atomic_load_explicit(&lun->n_stalls, memory_order_relaxed);
+
+	lun->stalls[n % LB_STALLS] = (struct lb_stall){.from_ns = from, .to_ns = to};
+	atomic_store_explicit(&lun->n_stalls, n + 1, memory_order_release);
+}
+
 void lb_pulse_gap(struct lb_lun_state *lun, uint64_t last_ns, uint64_t t)
 {
 	const struct lb_board *b = lun->board;
 	uint64_t open = atomic_load_explicit(&b->window.open_ns, memory_order_relaxed);
 	uint64_t from = last_ns > open ? last_ns : open, gap = t - from;
-	uint32_t n;
 
 	/* first, since whoever takes the gap puts 0 here afterwards */
 	__atomic_store_n(
@@ -30,11 +38,28 @@ void lb_pulse_gap(struct lb_lun_state *lun, uint64_t last_ns, uint64_t t)
 		__atomic_store_n(&lun->longest_end_ns, t, __ATOMIC_RELAXED);
 	if (gap < b->stall_ns)
 		return;
-	/* these lie so far apart that no two lanes are here at once */
-	n = atomic_load_explicit(&lun->n_stalls, memory_order_relaxed);
-	lun->stalls[n % LB_STALLS] = (struct lb_stall){.from_ns = from, .to_ns = t};
 	lun->stalled_ns += gap;
-	atomic_store_explicit(&lun->n_stalls, n + 1, memory_order_release);
+	tell_stall(lun, from, t);
+}
+
+void lb_pulse_late(struct lb_lun_state *lun, uint64_t t)
+{
+	const struct lb_board *b = lun->board;
+	uint64_t open = atomic_load_explicit(&b->window.open_ns, memory_order_relaxed);
+	uint64_t late_ns = __atomic_load_n(&lun->late_ns, __ATOMIC_RELAXED), from = late_ns;
+
+	/* of lanes that share the LUN, one that moves it on */
+	if (!__atomic_compare_exchange_n(
+		    &lun->late_ns, &late_ns, t, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	if (!from)
+		from = __atomic_load_n(&lun->last_ns, __ATOMIC_RELAXED);
+	if (from < open)
+		from = open;
+	if (from < t && t - from >= b->stall_ns) {
+		lun->n_late_stalls++;
+		tell_stall(lun, from, t);
+	}
 }
 
 void lb_pulse_move(struct lb_lun_state *lun, uint64_t last_ns, uint64_t t)
@@ -59,10 +84,14 @@ void lb_pulse_rest(struct lb_lun_state *lun)
 
 uint64_t lb_pulse_silent_since(const struct lb_lun_state *lun)
 {
+	uint64_t last_ns, late_ns;
+
 	if (!atomic_load_explicit(&lun->n_busy, memory_order_acquire) ||
 		atomic_load_explicit(&lun->retired_ns, memory_order_relaxed))
 		return LB_NEVER;
-	return __atomic_load_n(&lun->last_ns, __ATOMIC_RELAXED);
+	last_ns = __atomic_load_n(&lun->last_ns, __ATOMIC_RELAXED);
+	late_ns = __atomic_load_n(&lun->late_ns, __ATOMIC_RELAXED);
+	return last_ns > late_ns ? last_ns : late_ns;
 }
 
 uint64_t lb_pulse_take_gap(struct lb_lun_state *lun, uint64_t *end_ns)

@@ -48,13 +48,17 @@ static inline void lb_pulse_before(struct lb_lun_state *lun, uint64_t t)
 	__atomic_store_n(&lun->last_ns, t, __ATOMIC_RELAXED);
 }
 
+/* After the window has closed something came back at T: no gap of it, but it may end a stall. */
+void lb_pulse_late(struct lb_lun_state *lun, uint64_t t);
+
 /* A lane has something in flight at T after it had nothing; has nothing any more. */
 void lb_pulse_begin(struct lb_lun_state *lun, uint64_t t);
 void lb_pulse_rest(struct lb_lun_state *lun);
 
 /*
  * For those who watch, from either process. Since when nothing has come back from LUN though
- * something is in flight; LB_NEVER when nothing is, or the LUN was retired.
+ * something is in flight, or was when the window closed; LB_NEVER when nothing is, or the LUN was
+ * retired.
  */
 uint64_t lb_pulse_silent_since(const struct lb_lun_state *lun);
 

@@ -14,6 +14,7 @@
 
 #include "clock.h"
 #include "control.h"
+#include "notes.h"
 #include "progress.h"
 #include "run.h"
 #include "units.h"
@@ -32,6 +33,7 @@ struct supervisor {
 	struct lb_feed *feed;
 	struct lb_control control;
 	bool has_control;
+	struct lb_notes notes;
 	uint64_t over_ns; /* when control had nothing more to wait for; 0: not yet */
 	struct lb_progress progress;
 	uint64_t tick_ns; /* when the live line is due next */
@@ -63,7 +65,7 @@ int lb_board_make(struct lb_board **board, struct lb_shm *shm, const struct lb_c
 	b->findings.room = room;
 	b->events.at = lb_shm_alloc(shm, LB_EVENTS_ROOM, sizeof(*b->events.at), 64);
 	b->events.room = LB_EVENTS_ROOM;
-	b->stall_ns = LB_STALL_NS;
+	b->stall_ns = cfg->stall_ns;
 	lb_luns_init(b->luns, cfg);
 	b->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	b->edge_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -289,6 +291,22 @@ static void part(struct supervisor *s, bool died)
 	lb_control_done(&s->control);
 }
 
+/* What is for people and due at NOW. Returns when more will be. */
+static uint64_t tell(struct supervisor *s, uint64_t now)
+{
+	uint64_t next = LB_NEVER;
+
+	if (s->has_control)
+		next = lb_notes_tell(&s->notes, &s->progress, s->board, now);
+	if (now >= s->tick_ns) {
+		lb_progress_tick(&s->progress, s->cfg, s->board, now);
+		s->tick_ns += LB_NSEC_PER_SEC;
+		if (s->tick_ns <= now) /* stopped, or held up: no need to catch up */
+			s->tick_ns = now + LB_NSEC_PER_SEC;
+	}
+	return s->progress.is_on && s->tick_ns < next ? s->tick_ns : next;
+}
+
 static int watch(struct supervisor *s)
 {
 	bool over = false;
@@ -296,18 +314,13 @@ static int watch(struct supervisor *s)
 
 	s->tick_ns = lb_now_ns() + LB_NSEC_PER_SEC;
 	while (!over && ret == 0) {
-		uint64_t now = lb_now_ns(), next = look(s, now, &over);
+		uint64_t now = lb_now_ns(), next = look(s, now, &over), tell_ns;
 
 		if (over)
 			break;
 		tell_feed(s);
-		if (now >= s->tick_ns) {
-			lb_progress_tick(&s->progress, s->cfg, s->board, now);
-			s->tick_ns += LB_NSEC_PER_SEC;
-			if (s->tick_ns <= now) /* stopped, or held up: no need to catch up */
-				s->tick_ns = now + LB_NSEC_PER_SEC;
-		}
-		ret = wait_for_news(s, s->progress.is_on && s->tick_ns < next ? s->tick_ns : next);
+		tell_ns = tell(s, now);
+		ret = wait_for_news(s, tell_ns < next ? tell_ns : next);
 	}
 	lb_progress_clear(&s->progress);
 	lb_progress_done(&s->progress);
@@ -356,6 +369,7 @@ int lb_supervise(const struct lb_config *cfg, struct lb_shm *shm, struct lb_boar
 	ret = watch(&s);
 	outcome->end_ns = lb_now_ns();
 	outcome->realtime_minus_monotonic_ns = realtime_offset();
+	lb_notes_done(&s.notes);
 	close(s.child_fd);
 	close(s.signal_fd);
 	handle_in_reports(s.stop_ns);

@@ -220,6 +220,7 @@ static void take_late(struct lb_worker *w, struct lb_io *io, uint64_t t)
 	} else {
 		note_error(io, t, false);
 	}
+	lb_pulse_late(cell->lun, t);
 	io->issue_ns = 0;
 	w->n_left--;
 }

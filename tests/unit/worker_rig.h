@@ -179,7 +179,7 @@ static inline void rig_make(struct rig *g, const char *line, int fd)
 	atomic_store(&g->board->window.open_ns, LB_NEVER);
 	atomic_store(&g->board->window.close_ns, LB_NEVER);
 	if (g->worker.control)
-		lb_control_init(&g->control, g->board, g->cfg.drain_ns, 0);
+		assert_int_equal(lb_control_init(&g->control, g->board, g->cfg.drain_ns, 0), 0);
 	atomic_store(&g->board->stage, LB_STAGE_RUNNING);
 }
 
@@ -237,6 +237,7 @@ static inline void rig_done(struct rig *g)
 	free(g->worker.parked);
 	free(g->bufs);
 	lb_result_done(&g->r);
+	lb_control_done(&g->control);
 	close(g->board->kick_fd);
 	close(g->board->edge_fd);
 	lb_shm_done(&g->shm);

@@ -1,0 +1,151 @@
+#include "watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "pulse.h"
+
+#define LOOK_NS     (100 * LB_NSEC_PER_MSEC)
+#define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
+struct lun {
+	uint32_t n_stalls;      /* that its lanes have told of and that are events */
+	uint64_t over_from_ns;  /* of the last of these */
+	uint64_t stall_from_ns; /* of the one that lasts; 0: none does */
+	struct lb_event *stall; /* NULL: the log was full */
+	uint64_t from_ns;       /* silent since; of one look */
+	uint32_t in_flight;     /* likewise */
+	bool is_silent;
+};
+
+struct lb_watch {
+	struct lb_board *board;
+	struct lun luns[];
+};
+
+int lb_watch_make(struct lb_watch **w, struct lb_board *board)
+{
+	size_t n = board->n_luns;
+
+	*w = calloc(1, sizeof(**w) + n * sizeof((*w)->luns[0]));
+	if (!*w)
+		return -ENOMEM;
+	(*w)->board = board;
+	return 0;
+}
+
+void lb_watch_done(struct lb_watch *w)
+{
+	free(w);
+}
+
+static struct lb_event *add_stall(const struct lb_watch *w, const struct lun *lun, uint64_t from_ns,
+	uint64_t to_ns, uint32_t in_flight)
+{
+	struct lb_event ev = {.kind = LB_EV_STALL,
+		.lun = (int32_t)(lun - w->luns),
+		.begin_ns = from_ns,
+		.end_ns = to_ns,
+		.n = in_flight};
+
+	return lb_event_add(&w->board->events, &ev);
+}
+
+static void end_stall(struct lun *lun, uint64_t to_ns)
+{
+	if (lun->stall)
+		atomic_store_explicit(&lun->stall->end_ns, to_ns, memory_order_release);
+	lun->stall_from_ns = 0;
+}
+
+/* The LUN's lanes tell of each stall when it is over, to the nanosecond. */
+static void take_ended(const struct lb_watch *w, struct lun *lun, const struct lb_lun_state *state)
+{
+	uint32_t n = atomic_load_explicit(&state->n_stalls, memory_order_acquire);
+
+	if (n - lun->n_stalls > LB_STALLS) /* older ones have been written over */
+		lun->n_stalls = n - LB_STALLS;
+	for (; lun->n_stalls < n; lun->n_stalls++) {
+		struct lb_stall s = state->stalls[lun->n_stalls % LB_STALLS];
+
+		if (s.from_ns == lun->stall_from_ns)
+			end_stall(lun, s.to_ns);
+		else
+			add_stall(w, lun, s.from_ns, s.to_ns, 0);
+		lun->over_from_ns = s.from_ns;
+	}
+}
+
+/* What is in flight on the LUNs that are silent. */
+static void count_in_flight(struct lb_watch *w)
+{
+	const struct lb_board *b = w->board;
+
+	for (uint32_t i = 0; i < b->plan->n_lanes; i++) {
+		const struct lb_lane_plan *lane = &b->plan->lanes[i];
+		struct lun *lun = &w->luns[lane->lun];
+
+		for (uint32_t k = lane->slot; lun->is_silent && k < lane->slot + lane->qd; k++)
+			lun->in_flight += READ(b->ios[k].issue_ns) != 0;
+	}
+}
+
+static void begin_stalls(struct lb_watch *w)
+{
+	count_in_flight(w);
+	for (uint32_t i = 0; i < w->board->plan->n_luns; i++) {
+		struct lun *lun = &w->luns[i];
+
+		/* after the window's end all of it may be back */
+		if (!lun->is_silent || !lun->in_flight)
+			continue;
+		lun->stall_from_ns = lun->from_ns;
+		lun->stall = add_stall(w, lun, lun->from_ns, LB_NEVER, lun->in_flight);
+	}
+}
+
+/* LUN I: whether it is silent for too long, or else when it will be. */
+static uint64_t look_at(struct lb_watch *w, uint32_t i, uint64_t open_ns, uint64_t now_ns)
+{
+	const struct lb_lun_state *state = &w->board->lun_states[i];
+	struct lun *lun = &w->luns[i];
+	uint64_t since_ns, due_ns;
+
+	take_ended(w, lun, state);
+	since_ns = lb_pulse_silent_since(state);
+	lun->in_flight = 0;
+	lun->is_silent = false;
+	if (since_ns == LB_NEVER || lun->stall_from_ns)
+		return LB_NEVER;
+	lun->from_ns = since_ns > open_ns ? since_ns : open_ns;
+	if (lun->from_ns == lun->over_from_ns) /* it has just ended */
+		return LB_NEVER;
+	due_ns = lun->from_ns + w->board->stall_ns;
+	lun->is_silent = due_ns <= now_ns;
+	return due_ns;
+}
+
+uint64_t lb_watch_look(struct lb_watch *w, uint64_t now_ns)
+{
+	const struct lb_board *b;
+	uint64_t next_ns = now_ns + LOOK_NS, open_ns;
+	uint32_t n_silent = 0;
+
+	if (!w)
+		return LB_NEVER;
+	b = w->board;
+	open_ns = atomic_load(&b->window.open_ns);
+	if (now_ns < open_ns)
+		return open_ns;
+	for (uint32_t i = 0; i < b->plan->n_luns; i++) {
+		uint64_t due_ns = look_at(w, i, open_ns, now_ns);
+
+		n_silent += w->luns[i].is_silent;
+		if (due_ns > now_ns && due_ns < next_ns)
+			next_ns = due_ns;
+	}
+	if (n_silent)
+		begin_stalls(w);
+	return next_ns;
+}

@@ -69,8 +69,19 @@ static void no_xfers(struct finder *f, int i, const struct lb_lun_result *l)
 static void stall(struct finder *f, int i, const struct lb_lun_result *l)
 {
 	const struct lb_latency *lat = &l->fig.lat;
+	const struct lb_silence *s = &l->silence;
 	uint64_t median = lat->pct_ns[LB_PCT_50].v;
 
+	if (s->n_stalls) {
+		char more[64] = "";
+
+		if (s->n_stalls > 1)
+			snprintf(more, sizeof(more), "; %" PRIu64 " such times, %.1f s in all",
+				s->n_stalls, (double)s->stalled_ns / 1e9);
+		add(f, i, "stall", "nothing came back for %.1f s from %.1f s on%s",
+			(double)s->longest_ns.v / 1e9, s->longest_s.v, more);
+		return;
+	}
 	if (!lat->max_ns.has || lat->max_ns.v < STALL_NS ||
 		(lat->pct_ns[LB_PCT_50].has && lat->max_ns.v / STALL_FACTOR < median))
 		return;

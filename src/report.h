@@ -79,6 +79,23 @@ void lb_report_lines(FILE *out, char *text);
 /* What went wrong: I/O errors, I/O that did not return in time. Returns 0 or -ENOMEM. */
 int lb_report_faults(FILE *out, const struct lb_result *r, char *const *labels);
 
+/*
+ * What befell the LUNs: events on a time line, and for which LUNs nothing came back for long.
+ * Returns 0 or -ENOMEM.
+ */
+int lb_report_events(FILE *out, const struct lb_result *r, char *const *labels);
+
+/* The same for programs: the keys "events" and "events_dropped" into the object open in J. */
+void lb_report_events_json(struct lb_json *j, const struct lb_result *r);
+
+/* The keys of one event. LUN: its name, NULL: of the run. OPEN_NS: the window's opening; LB_NEVER:
+ * there is none, and no times. */
+void lb_report_event_keys(
+	struct lb_json *j, const struct lb_event *ev, const char *lun, uint64_t open_ns);
+
+/* The keys of a LUN's silence, or of all LUNs'. */
+void lb_report_silence(struct lb_json *j, const struct lb_silence *s);
+
 /* The LUNs' names as columns; the caller frees. NULL: no memory. */
 char **lb_report_labels(const struct lb_result *r);
 

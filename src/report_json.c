@@ -246,6 +246,7 @@ static void put_luns(struct lb_json *j, const struct lb_result *r)
 		put_fig_f64(j, "passes", l->passes);
 		put_fig_u64(j, "kernel_ios", (struct lb_fig_u64){l->has_kernel, l->kernel_ios});
 		put_fig_u64(j, "kernel_bytes", (struct lb_fig_u64){l->has_kernel, l->kernel_bytes});
+		lb_report_silence(j, &l->silence);
 		put_figures(j, r, &l->fig, l->op);
 		lb_report_series_row(j, r, i);
 		lb_json_close(j, '}');
@@ -479,6 +480,7 @@ int lb_report_json(FILE *out, const struct lb_result *r)
 	put_plan(&j, r->plan);
 	put_targets(&j, r);
 	lb_json_open(&j, "total", '{');
+	lb_report_silence(&j, &r->silence);
 	put_figures(&j, r, &r->total, r->op);
 	lb_report_series_row(&j, r, r->n_luns);
 	lb_json_close(&j, '}');
@@ -487,6 +489,7 @@ int lb_report_json(FILE *out, const struct lb_result *r)
 	lb_report_trend(&j, r);
 	lb_report_steady_json(&j, r);
 	put_cpu(&j, r);
+	lb_report_events_json(&j, r);
 	put_findings(&j, r);
 	lb_json_close(&j, '}');
 	return ferror(out) ? -EIO : 0;

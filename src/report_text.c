@@ -478,6 +478,8 @@ int lb_report_text(FILE *out, const struct lb_result *r)
 	}
 	x.op = BOTH;
 	rc = lb_report_faults(out, r, x.labels);
+	if (!rc)
+		rc = lb_report_events(out, r, x.labels);
 	if (r->cpu_user_us_per_xfer.has || r->busiest_worker.has || r->process_cpus.has) {
 		fputc('\n', out);
 		print_lines(&x, print_cpu);

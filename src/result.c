@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "figures.h"
+#include "history.h"
 
 const uint32_t lb_pct_ppm[LB_PCTS] = {500000, 900000, 990000, 999000, 999900};
 const char *const lb_pct_names[LB_PCTS] = {"p50", "p90", "p99", "p99.9", "p99.99"};
@@ -234,6 +235,9 @@ static int measured_make(struct lb_result *r, const struct lb_board *b, const st
 	ret = lb_figures_make(r, b, &s);
 	if (ret)
 		return ret;
+	ret = lb_history_make(r, b, &s);
+	if (ret)
+		return ret;
 	if (r->window_ns.has) {
 		r->series = b->series;
 		r->steady = b->steady;
@@ -291,6 +295,8 @@ void lb_result_done(struct lb_result *r)
 	free(r->luns);
 	free(r->op_figs);
 	free(r->findings);
+	free(r->events);
 	r->luns = NULL;
+	r->events = NULL;
 	r->findings = NULL;
 }

@@ -49,9 +49,18 @@ struct lb_figures {
 	struct lb_hist hist;
 };
 
+/* How long nothing came back although something was in flight; in the window. */
+struct lb_silence {
+	struct lb_fig_u64 longest_ns; /* null: there was no window */
+	struct lb_fig_f64
+		longest_s; /* from the window's opening to its begin; null: there is none */
+	uint64_t n_stalls, stalled_ns; /* of --stall or longer, and all of these together */
+};
+
 struct lb_lun_result {
 	const struct lb_lun *lun;
 	struct lb_figures fig;
+	struct lb_silence silence;
 	struct lb_figures
 		*op[LB_OPS]; /* reads and writes apart; of a run of one op: fig, or nothing */
 	uint32_t qd;         /* of all its lanes */
@@ -87,6 +96,10 @@ struct lb_result {
 	struct lb_trend trend;
 	struct lb_steady steady; /* of --until steady */
 	uint64_t stream_dropped; /* lines of --stream that nobody read in time */
+	struct lb_silence silence; /* the longest of any LUN; the others are sums over all */
+
+	const struct lb_event **events; /* by their begin */
+	uint32_t n_events, events_dropped;
 
 	struct lb_fig_u64 window_ns;
 	uint64_t open_ns;           /* when it opened, on the clock of the run; 0: it never did */

@@ -85,6 +85,7 @@ static inline void made_board(struct made *m)
 	lb_board_cells_init(b);
 	b->stage = LB_STAGE_DRAINED;
 	b->kick_fd = b->edge_fd = -1;
+	b->stall_ns = 5 * SEC;
 	b->window.start_ns = MADE_OPEN_NS - SEC / 2;
 	b->window.open_ns = MADE_OPEN_NS;
 	b->window.close_ns = MADE_OPEN_NS + 10 * SEC;
@@ -234,8 +235,12 @@ static inline void made_point(struct made *m, uint64_t at_ns)
 /* N I/Os of LANE are still in flight, issued AGE_NS before the end. */
 static inline void made_outstanding(struct made *m, uint32_t lane, uint32_t n, uint64_t age_ns)
 {
+	struct lb_lun_state *lun = &m->board.lun_states[m->plan.lanes[lane].lun];
+
 	for (uint32_t i = 0; i < n; i++)
 		m->board.ios[m->plan.lanes[lane].slot + i].issue_ns = m->outcome.end_ns - age_ns;
+	lun->last_ns = m->outcome.end_ns - age_ns;
+	lun->n_busy = 1;
 }
 
 static inline struct lb_result *made_result(struct made *m)

@@ -175,6 +175,101 @@ static inline struct made *scene_stalled(void)
 	return m;
 }
 
+/* Times from the window's opening; TO_NS LB_NEVER: it lasts. */
+static inline void scene_event(struct made *m, struct lb_event ev, uint64_t from_ns, uint64_t to_ns)
+{
+	ev.begin_ns = MADE_OPEN_NS + from_ns;
+	ev.end_ns = to_ns == LB_NEVER ? LB_NEVER : MADE_OPEN_NS + to_ns;
+	lb_event_add(&m->board.events, &ev);
+}
+
+static inline void scene_moment(struct made *m, struct lb_event ev, uint64_t at_ns)
+{
+	scene_event(m, ev, at_ns, at_ns);
+}
+
+/* LUN was silent from FROM_NS to TO_NS. */
+static inline void scene_stall(struct made *m, int lun, uint64_t from_ns, uint64_t to_ns)
+{
+	struct lb_lun_state *state = &m->board.lun_states[lun];
+	struct lb_event ev = {.kind = LB_EV_STALL, .lun = lun, .n = m->stream.qd};
+
+	scene_event(m, ev, from_ns, to_ns);
+	state->n_stalls++;
+	state->stalled_ns += to_ns - from_ns;
+	if (to_ns - from_ns > state->longest_ns) {
+		state->longest_ns = to_ns - from_ns;
+		state->longest_end_ns = MADE_OPEN_NS + to_ns;
+	}
+}
+
+/* A cable is pulled, and all that can befall a LUN does: each kind of event. */
+static inline struct made *scene_events(void)
+{
+	struct made *m = made_new(3, 1, 64);
+
+	m->board.window.close_ns = MADE_OPEN_NS + 60 * SEC;
+	m->outcome.end_ns = MADE_OPEN_NS + 61 * SEC;
+	for (uint32_t i = 0; i < 3; i++)
+		scene_load(m, i, 20000, 700000);
+	scene_moment(m,
+		(struct lb_event){.kind = LB_EV_PATH,
+			.lun = 0,
+			.what = "sdc",
+			.from = "running",
+			.to = "offline"},
+		12 * SEC);
+	scene_moment(m, (struct lb_event){.kind = LB_EV_PATHS, .lun = 0, .n = 2, .m = 1}, 12 * SEC);
+	scene_stall(m, 0, 12100 * MS, 19400 * MS);
+	scene_stall(m, 0, 40 * SEC, 46 * SEC);
+	scene_event(m, (struct lb_event){.kind = LB_EV_ERRORS, .lun = 1, .n = 123}, 13 * SEC,
+		15250 * MS);
+	scene_event(m, (struct lb_event){.kind = LB_EV_SUSPENDED, .lun = 1}, 20 * SEC, LB_NEVER);
+	scene_moment(m,
+		(struct lb_event){
+			.kind = LB_EV_LOST, .lun = 2, .what = "the device is gone \x1b (ENODEV)"},
+		50 * SEC);
+	scene_moment(m,
+		(struct lb_event){.kind = LB_EV_SIZE, .lun = 2, .n = 107374182400, .m = 1073741824},
+		49 * SEC);
+	scene_event(m,
+		(struct lb_event){.kind = LB_EV_HELD, .lun = 1, .what = "/dev/mapper/mpath0"},
+		30 * SEC, 34500 * MS);
+	m->board.events.at[m->board.events.n] = (struct lb_event){0}; /* handed out, not there */
+	m->board.events.n++;
+	lb_event_add(&m->board.events, &(struct lb_event){.kind = LB_EV_PATH,
+					       .lun = 2,
+					       .begin_ns = MADE_OPEN_NS - 300 * MS,
+					       .end_ns = MADE_OPEN_NS - 300 * MS,
+					       .from = "running",
+					       .to = "blocked"});
+	scene_moment(m, (struct lb_event){.kind = LB_EV_STEADY, .lun = LB_EVENT_OF_RUN}, 55 * SEC);
+	m->board.events.dropped = 7;
+	return m;
+}
+
+/* A switch restarts: each LUN stalls, none quite when the others do, and then paths flap. */
+static inline struct made *scene_all_stall(void)
+{
+	struct lb_event ev = {.kind = LB_EV_PATH, .what = "sdc", .from = "blocked"};
+	struct made *m = made_new(12, 1, 8);
+
+	m->board.window.close_ns = MADE_OPEN_NS + 60 * SEC;
+	m->outcome.end_ns = MADE_OPEN_NS + 61 * SEC;
+	for (int i = 0; i < 12; i++) {
+		uint64_t late_ns = (uint64_t)i * 10 * MS;
+
+		scene_load(m, (uint32_t)i, 20000, 700000);
+		scene_stall(m, i, 10 * SEC + late_ns, 17 * SEC + 2 * late_ns);
+		ev.lun = i;
+		strcpy(ev.to, "offline");
+		scene_moment(m, ev, (20 + 3 * (uint64_t)i) * SEC + late_ns);
+		strcpy(ev.to, "running");
+		scene_moment(m, ev, (20 + 3 * (uint64_t)i) * SEC + 1500 * MS + late_ns);
+	}
+	return m;
+}
+
 static inline struct made *scene_nothing(void)
 {
 	struct made *m = made_new(2, 1, 2);
@@ -428,6 +523,8 @@ static const struct {
 	{"errors", scene_errors},
 	{"lost", scene_lost},
 	{"stalled", scene_stalled},
+	{"events", scene_events},
+	{"all_stall", scene_all_stall},
 	{"nothing", scene_nothing},
 	{"signal", scene_signal},
 	{"no_window", scene_no_window},

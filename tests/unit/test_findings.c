@@ -92,7 +92,21 @@ static void stall(void **state)
 
 	m = good(1);
 	made_outstanding(m, 0, 1, 9 * SEC);
+	expect(m, "stall", 0, "nothing came back for 7.0 s from 3.0 s on");
+
+	m = good(1); /* the LUN went on without it */
+	made_outstanding(m, 0, 1, 9 * SEC);
+	m->board.lun_states[0].last_ns = m->board.window.close_ns - MS;
 	expect(m, "stall", 0, "the slowest I/O took at least 9.0 s");
+
+	m = good(1);
+	m->board.lun_states[0].n_stalls = 3;
+	m->board.lun_states[0].n_late_stalls = 1;
+	m->board.lun_states[0].stalled_ns = 14 * SEC;
+	m->board.lun_states[0].longest_ns = 8 * SEC;
+	m->board.lun_states[0].longest_end_ns = MADE_OPEN_NS + 9 * SEC;
+	expect(m, "stall", 0,
+		"nothing came back for 8.0 s from 1.0 s on; 2 such times, 14.0 s in all");
 
 	m = made_new(1, 1, 16); /* a slow device, but no stall */
 	made_xfers(m, 0, 100, 5 * SEC);

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "control.h"
 #include "data.h"
+#include "devwatch.h"
 #include "worker.h"
 
 #define STACK_BYTES (128 * 1024)
@@ -297,6 +298,8 @@ int lb_crew_run(const struct lb_config *cfg, struct lb_board *b, struct lb_lock 
 				    : lb_now_ns());
 	atomic_store_explicit(&b->stage, LB_STAGE_RUNNING, memory_order_release);
 	lb_board_kick(b);
+	if (!(b->plan->engine->caps & LB_CAP_NO_DEVICE))
+		lb_devwatch_start(b);
 	open_gate(&crew->gate);
 	if (!b->plan->is_virtual)
 		attend_window(crew);

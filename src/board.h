@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
+#include "clock.h"
 #include "engine.h"
 #include "err.h"
 #include "event.h"
@@ -68,7 +69,8 @@ static inline void lb_worker_call(struct lb_worker_state *state)
 	atomic_store_explicit(&state->attention, 1, memory_order_release);
 }
 
-#define LB_STALLS 16
+#define LB_STALLS  16
+#define LB_LULL_NS (5 * LB_NSEC_PER_SEC)
 
 /* A gap of --stall or longer. */
 struct lb_stall {
@@ -86,6 +88,9 @@ struct lb_lun_state {
 	uint32_t n_late_stalls;              /* how many of n_stalls ended after the window */
 	_Atomic uint32_t n_stalls; /* that have ended: the last is [(n - 1) % LB_STALLS] */
 	_Atomic uint32_t n_busy;   /* lanes with something in flight */
+	/* I/O that failed, never LB_LULL_NS apart; the latest such burst */
+	_Atomic uint64_t burst_from_ns, burst_to_ns; /* its first and last; 0: there was none */
+	_Atomic uint64_t burst_n;
 
 	_Atomic uint64_t counted; /* towards --count; only kept in such runs */
 	const struct lb_board *board;

@@ -186,7 +186,7 @@ void lb_control_finish(struct lb_control *c, uint64_t now)
 	struct lb_window *w = &c->board->window;
 	uint64_t open = atomic_load(&w->open_ns), close = lb_window_end_now(w);
 
-	lb_watch_look(c->watch, now);
+	lb_watch_finish(c->watch, now);
 	close = min_u64(close, now);
 	if (!c->sampler || open >= close)
 		return;

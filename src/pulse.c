@@ -70,6 +70,21 @@ void lb_pulse_move(struct lb_lun_state *lun, uint64_t last_ns, uint64_t t)
 		lb_pulse_gap(lun, last_ns, t);
 }
 
+/* Lanes that share the LUN may count an error or two of a new burst to the one before. */
+void lb_pulse_error(struct lb_lun_state *lun, uint64_t t)
+{
+	uint64_t to = atomic_load_explicit(&lun->burst_to_ns, memory_order_relaxed);
+
+	if (!to || (to < t && t - to >= LB_LULL_NS)) {
+		atomic_store_explicit(&lun->burst_n, 0, memory_order_relaxed);
+		atomic_store_explicit(&lun->burst_to_ns, t, memory_order_relaxed);
+		atomic_store_explicit(&lun->burst_from_ns, t, memory_order_release);
+	} else if (to < t) {
+		atomic_store_explicit(&lun->burst_to_ns, t, memory_order_relaxed);
+	}
+	atomic_fetch_add_explicit(&lun->burst_n, 1, memory_order_release);
+}
+
 void lb_pulse_begin(struct lb_lun_state *lun, uint64_t t)
 {
 	if (!atomic_load_explicit(&lun->n_busy, memory_order_relaxed))

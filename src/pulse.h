@@ -51,6 +51,9 @@ static inline void lb_pulse_before(struct lb_lun_state *lun, uint64_t t)
 /* After the window has closed something came back at T: no gap of it, but it may end a stall. */
 void lb_pulse_late(struct lb_lun_state *lun, uint64_t t);
 
+/* An I/O of LUN has failed at T. */
+void lb_pulse_error(struct lb_lun_state *lun, uint64_t t);
+
 /* A lane has something in flight at T after it had nothing; has nothing any more. */
 void lb_pulse_begin(struct lb_lun_state *lun, uint64_t t);
 void lb_pulse_rest(struct lb_lun_state *lun);

@@ -10,12 +10,14 @@
 #define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 struct lun {
-	uint32_t n_stalls;      /* that its lanes have told of and that are events */
-	uint64_t over_from_ns;  /* of the last of these */
-	uint64_t stall_from_ns; /* of the one that lasts; 0: none does */
-	struct lb_event *stall; /* NULL: the log was full */
-	uint64_t from_ns;       /* silent since; of one look */
-	uint32_t in_flight;     /* likewise */
+	uint32_t n_stalls;                   /* that its lanes have told of and that are events */
+	uint64_t over_from_ns;               /* of the last of these */
+	uint64_t stall_from_ns;              /* of the one that lasts; 0: none does */
+	struct lb_event *stall;              /* NULL: the log was full */
+	uint64_t burst_from_ns, burst_to_ns; /* of errors: the one that was seen last */
+	struct lb_event *burst;              /* while it lasts */
+	uint64_t from_ns;                    /* silent since; of one look */
+	uint32_t in_flight;                  /* likewise */
 	bool is_silent;
 };
 
@@ -77,6 +79,37 @@ static void take_ended(const struct lb_watch *w, struct lun *lun, const struct l
 	}
 }
 
+static void end_burst(struct lun *lun)
+{
+	if (lun->burst)
+		atomic_store_explicit(&lun->burst->end_ns, lun->burst_to_ns, memory_order_release);
+	lun->burst = NULL;
+}
+
+/* A burst of errors lasts until there have been none for a while, or the run is OVER. */
+static void look_at_errors(struct lb_watch *w, struct lun *lun, const struct lb_lun_state *state,
+	uint64_t now_ns, bool over)
+{
+	uint64_t from_ns = atomic_load_explicit(&state->burst_from_ns, memory_order_acquire);
+	struct lb_event ev = {.kind = LB_EV_ERRORS,
+		.lun = (int32_t)(lun - w->luns),
+		.begin_ns = from_ns,
+		.end_ns = LB_NEVER};
+
+	if (from_ns != lun->burst_from_ns) {
+		end_burst(lun);
+		lun->burst_from_ns = from_ns;
+		lun->burst = lb_event_add(&w->board->events, &ev);
+	}
+	lun->burst_to_ns = atomic_load_explicit(&state->burst_to_ns, memory_order_relaxed);
+	if (!lun->burst)
+		return;
+	atomic_store_explicit(&lun->burst->n,
+		atomic_load_explicit(&state->burst_n, memory_order_acquire), memory_order_relaxed);
+	if (over || (lun->burst_to_ns <= now_ns && now_ns - lun->burst_to_ns >= LB_LULL_NS))
+		end_burst(lun);
+}
+
 /* What is in flight on the LUNs that are silent. */
 static void count_in_flight(struct lb_watch *w)
 {
@@ -113,6 +146,7 @@ static uint64_t look_at(struct lb_watch *w, uint32_t i, uint64_t open_ns, uint64
 	uint64_t since_ns, due_ns;
 
 	take_ended(w, lun, state);
+	look_at_errors(w, lun, state, now_ns, false);
 	since_ns = lb_pulse_silent_since(state);
 	lun->in_flight = 0;
 	lun->is_silent = false;
@@ -148,4 +182,11 @@ uint64_t lb_watch_look(struct lb_watch *w, uint64_t now_ns)
 	if (n_silent)
 		begin_stalls(w);
 	return next_ns;
+}
+
+void lb_watch_finish(struct lb_watch *w, uint64_t now_ns)
+{
+	lb_watch_look(w, now_ns);
+	for (uint32_t i = 0; w && i < w->board->plan->n_luns; i++)
+		look_at_errors(w, &w->luns[i], &w->board->lun_states[i], now_ns, true);
 }

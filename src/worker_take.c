@@ -59,6 +59,7 @@ static void note_error(const struct lb_io *io, uint64_t t, bool in_window)
 	struct lb_fault_at at = {.ns = t, .offset_bytes = io->offset_bytes};
 
 	lb_fault_note(io->lane->faults, io->op, io->res, at, in_window);
+	lb_pulse_error(cell->lun, t);
 	if (in_window)
 		cell->errors++;
 	else

@@ -140,6 +140,40 @@ static void a_day_takes_no_time_and_no_room(void **state)
 	rig_done(&g);
 }
 
+static void assert_burst(
+	const struct rig *g, uint32_t i, int lun, uint64_t from_ns, uint64_t to_ns, uint64_t n)
+{
+	const struct lb_event *ev = event(g, i);
+
+	assert_int_equal(ev->kind, LB_EV_ERRORS);
+	assert_int_equal(ev->lun, lun);
+	assert_int_equal(ev->begin_ns - g->r.open_ns, from_ns);
+	assert_int_equal(ev->end_ns - g->r.open_ns, to_ns);
+	assert_int_equal(ev->n, n);
+}
+
+/* One of a thousand fails, of 1000 a second: each is less than 5 s from the next. */
+static void errors_are_one_event_until_there_are_none_for_a_while(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_run(&g, "--null-latency 1ms --null-script error:1000:EIO@1 --qd 1 --time 10s a b");
+	assert_int_equal(g.r.n_events, 1);
+	/* after each there is a pause of 1 ms */
+	assert_burst(&g, 0, 1, SEC, 9 * SEC + 8 * MS, 9);
+	rig_done(&g);
+	rig_run(&g, "--null-latency 1s --null-script error:6:EIO@0 --qd 1 --time 20s a b");
+	assert_int_equal(g.r.n_events, 3);
+	assert_burst(&g, 0, 0, 6 * SEC, 6 * SEC, 1);
+	assert_burst(&g, 1, 0, 12 * SEC + MS, 12 * SEC + MS, 1);
+	assert_burst(&g, 2, 0, 18 * SEC + 2 * MS, 18 * SEC + 2 * MS, 1);
+	rig_done(&g);
+	rig_run(&g, "--null-latency 1s --null-script error:5:EIO@0 --qd 1 --time 20s a b");
+	assert_burst(&g, 0, 0, 5 * SEC, 5 * SEC, 1); /* 5 s and 1 ms apart */
+	rig_done(&g);
+}
+
 /* Nothing in flight is no gap, and what is in flight after that counts from its issue. */
 static void an_idle_lun_does_not_stall(void **state)
 {
@@ -199,6 +233,7 @@ int main(void)
 		cmocka_unit_test(one_that_ends_in_the_drain_is_told_whole),
 		cmocka_unit_test(none_begins_before_the_window),
 		cmocka_unit_test(a_day_takes_no_time_and_no_room),
+		cmocka_unit_test(errors_are_one_event_until_there_are_none_for_a_while),
 		cmocka_unit_test(an_idle_lun_does_not_stall),
 		cmocka_unit_test(a_stall_is_told_once),
 	};

@@ -28,7 +28,7 @@ struct laio {
 	struct iocb **staged;
 	uint32_t n_staged, in_kernel;
 	struct lb_io *failed; /* refused by io_submit() itself; at most one at a time */
-	uint64_t *submit_since_ns;
+	struct lb_submit_call *submit_call;
 	struct lb_engine_stats stats;
 	struct io_event events[LB_BATCH];
 };
@@ -94,7 +94,7 @@ static int laio_setup(void **st, const struct lb_engine_cfg *cfg, struct lb_err 
 			cfg->n_ios, read_sysctl("/proc/sys/fs/aio-nr"),
 			read_sysctl("/proc/sys/fs/aio-max-nr"));
 	}
-	a->submit_since_ns = cfg->submit_since_ns;
+	a->submit_call = cfg->submit_call;
 	a->ring = (struct aio_ring *)a->ctx;
 	if (a->ring->magic != RING_MAGIC || a->ring->incompat_features)
 		a->ring = NULL;
@@ -130,7 +130,7 @@ static void flush(struct laio *a)
 	uint64_t since = lb_now_ns(), until;
 	int ret = 0;
 
-	__atomic_store_n(a->submit_since_ns, since, __ATOMIC_RELAXED);
+	__atomic_store_n(&a->submit_call->since_ns, since, __ATOMIC_RELAXED);
 	while (at < a->n_staged && !a->failed) {
 		ret = io_submit(a->ctx, (long)(a->n_staged - at), a->staged + at);
 		if (ret > 0) {
@@ -149,7 +149,8 @@ static void flush(struct laio *a)
 		}
 	}
 	until = lb_now_ns();
-	__atomic_store_n(a->submit_since_ns, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&a->submit_call->until_ns, until, __ATOMIC_RELAXED);
+	__atomic_store_n(&a->submit_call->since_ns, 0, __ATOMIC_RELEASE);
 	a->stats.submit_ns += until - since;
 	a->stats.submit_ios += at;
 	a->in_kernel += at;

@@ -55,7 +55,7 @@ struct lb_worker_state {
 	_Atomic uint32_t attention;  /* leave the plain loop and look round: raised by the worker
 					itself, or by anyone else */
 	_Atomic int32_t fatal;       /* -errno: its engine failed */
-	uint64_t submit_since_ns;    /* see lb_engine_cfg */
+	struct lb_submit_call submit_call;
 	/* thread CPU time at the window's edges, 0 unknown; and when it was read at the second */
 	uint64_t cpu_open_ns;
 	_Atomic uint64_t cpu_close_ns, cpu_close_at_ns;
@@ -88,6 +88,8 @@ struct lb_lun_state {
 	uint32_t n_late_stalls;              /* how many of n_stalls ended after the window */
 	_Atomic uint32_t n_stalls; /* that have ended: the last is [(n - 1) % LB_STALLS] */
 	_Atomic uint32_t n_busy;   /* lanes with something in flight */
+	/* while its worker was held in a submit call for other LUNs: not its own silence */
+	_Atomic uint64_t held_from_ns, held_to_ns; /* to 0: it still is */
 	/* I/O that failed, never LB_LULL_NS apart; the latest such burst */
 	_Atomic uint64_t burst_from_ns, burst_to_ns; /* its first and last; 0: there was none */
 	_Atomic uint64_t burst_n;

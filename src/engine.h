@@ -41,6 +41,12 @@ struct lb_engine_note {
 	char text[160];
 };
 
+/* When the engine is inside a call that submits, for others to see (relaxed). */
+struct lb_submit_call {
+	uint64_t since_ns; /* 0: it is in none */
+	uint64_t until_ns; /* when it left the last one */
+};
+
 struct lb_engine_cfg {
 	const int *fds; /* one for each LUN of this worker */
 	uint32_t n_fds;
@@ -51,7 +57,7 @@ struct lb_engine_cfg {
 	uint32_t n_slabs;
 	const void *opts;            /* the engine's own options, as its rows fill them */
 	struct lb_engine_note *note; /* what was asked of the kernel and given up; "" if nothing */
-	uint64_t *submit_since_ns;   /* set while inside a call that submits; 0 outside (relaxed) */
+	struct lb_submit_call *submit_call; /* of engines whose calls may wait for a device */
 };
 
 /* Time spent in the calls that submit, of those that were timed. */

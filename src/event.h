@@ -21,8 +21,9 @@ enum lb_event_kind {
 	LB_EV_PATHS,  /* live paths of the LUN: from n to m */
 	LB_EV_SUSPENDED, /* the map was: begin, end */
 	LB_EV_SIZE,      /* from n to m bytes */
-	LB_EV_HELD,      /* a worker was held in a submit call: begin, end; what: whom it held */
-	LB_EV_STEADY,    /* the steady state was reached */
+	LB_EV_HELD,   /* a worker was, in a call that submits: begin, end; n LUNs waited; what: some
+		       */
+	LB_EV_STEADY, /* the steady state was reached */
 	LB_EV_KINDS
 };
 
@@ -36,7 +37,7 @@ struct lb_event {
 	_Atomic uint64_t end_ns; /* begin_ns: of a moment; LB_NEVER: it lasts */
 	_Atomic uint64_t n;
 	uint64_t m;
-	char what[120], from[24], to[24];
+	char what[280], from[24], to[24];
 	_Atomic uint32_t is_there; /* release, after all the rest */
 };
 

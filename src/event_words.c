@@ -112,9 +112,8 @@ static void say_what(
 		say(w, "now of %" PRIu64 " bytes, before it %" PRIu64, ev->m, n);
 		break;
 	case LB_EV_HELD:
-		say(w, "held the submit call of a worker for %s", seconds(buf, ns));
-		if (ev->what[0])
-			say(w, "; %s waited with it", lb_printable(text, sizeof(text), ev->what));
+		say(w, "held %sin a call that submits for %s; %s", ev->lun < 0 ? "" : "a worker ",
+			seconds(buf, ns), lb_printable(text, sizeof(text), ev->what));
 		break;
 	case LB_EV_STEADY:
 		say(w, "steady state reached");

@@ -38,14 +38,11 @@ static double after_open_s(const struct lb_span *s, uint64_t ns)
 	return (double)(ns - s->open_ns) / (double)LB_NSEC_PER_SEC;
 }
 
-/*
- * Of one LUN: the gaps that its lanes have told of, and the one that the window's end cut short. A
- * LUN that was retired has none of that kind: nothing was asked of it any more.
- */
+/* Of one LUN: the gaps that its lanes have told of, and the one that the window's end cut short. */
 static void silence_make(struct lb_silence *out, const struct lb_lun_state *state,
 	uint64_t stall_ns, const struct lb_span *s)
 {
-	uint64_t last_ns = __atomic_load_n(&state->last_ns, __ATOMIC_RELAXED), gap_ns;
+	uint64_t from_ns, to_ns;
 
 	out->longest_ns = lb_figure(__atomic_load_n(&state->longest_ns, __ATOMIC_RELAXED));
 	out->n_stalls = atomic_load(&state->n_stalls) - state->n_late_stalls;
@@ -53,18 +50,15 @@ static void silence_make(struct lb_silence *out, const struct lb_lun_state *stat
 	if (out->longest_ns.v)
 		out->longest_s = (struct lb_fig_f64){
 			true, after_open_s(s, state->longest_end_ns - out->longest_ns.v)};
-	if (lb_pulse_silent_since(state) == LB_NEVER || last_ns >= s->close_ns)
+	if (!lb_pulse_last_gap(state, s->open_ns, s->close_ns, &from_ns, &to_ns))
 		return;
-	if (last_ns < s->open_ns)
-		last_ns = s->open_ns;
-	gap_ns = s->close_ns - last_ns;
-	if (gap_ns >= stall_ns) {
+	if (to_ns - from_ns >= stall_ns) {
 		out->n_stalls++;
-		out->stalled_ns += gap_ns;
+		out->stalled_ns += to_ns - from_ns;
 	}
-	if (gap_ns > out->longest_ns.v) {
-		out->longest_ns.v = gap_ns;
-		out->longest_s = (struct lb_fig_f64){true, after_open_s(s, last_ns)};
+	if (to_ns - from_ns > out->longest_ns.v) {
+		out->longest_ns.v = to_ns - from_ns;
+		out->longest_s = (struct lb_fig_f64){true, after_open_s(s, from_ns)};
 	}
 }
 

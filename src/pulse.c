@@ -23,12 +23,33 @@ static void tell_stall(struct lb_lun_state *lun, uint64_t from, uint64_t to)
 	atomic_store_explicit(&lun->n_stalls, n + 1, memory_order_release);
 }
 
+/*
+ * Of the gap from *FROM to *TO what is LUN's own: where its worker was held meanwhile for other
+ * LUNs, the longer part of what is left.
+ */
+static void excuse(const struct lb_lun_state *lun, uint64_t *from, uint64_t *to)
+{
+	uint64_t held_from = atomic_load_explicit(&lun->held_from_ns, memory_order_acquire);
+	uint64_t held_to = atomic_load_explicit(&lun->held_to_ns, memory_order_relaxed);
+
+	if (held_from < *from || held_from >= *to)
+		return;
+	if (!held_to || held_to > *to)
+		held_to = *to;
+	if (held_from - *from >= *to - held_to)
+		*to = held_from;
+	else
+		*from = held_to;
+}
+
 void lb_pulse_gap(struct lb_lun_state *lun, uint64_t last_ns, uint64_t t)
 {
 	const struct lb_board *b = lun->board;
 	uint64_t open = atomic_load_explicit(&b->window.open_ns, memory_order_relaxed);
-	uint64_t from = last_ns > open ? last_ns : open, gap = t - from;
+	uint64_t from = last_ns > open ? last_ns : open, gap;
 
+	excuse(lun, &from, &t);
+	gap = t - from;
 	/* first, since whoever takes the gap puts 0 here afterwards */
 	__atomic_store_n(
 		&lun->look_ns, gap < b->stall_ns ? gap : b->stall_ns - 1, __ATOMIC_RELAXED);
@@ -56,6 +77,8 @@ void lb_pulse_late(struct lb_lun_state *lun, uint64_t t)
 		from = __atomic_load_n(&lun->last_ns, __ATOMIC_RELAXED);
 	if (from < open)
 		from = open;
+	if (from < t)
+		excuse(lun, &from, &t);
 	if (from < t && t - from >= b->stall_ns) {
 		lun->n_late_stalls++;
 		tell_stall(lun, from, t);
@@ -97,6 +120,17 @@ void lb_pulse_rest(struct lb_lun_state *lun)
 	atomic_fetch_sub_explicit(&lun->n_busy, 1, memory_order_relaxed);
 }
 
+/* LAST_NS, or when its worker was let go again; LB_NEVER: it is held. */
+static uint64_t or_let_go(const struct lb_lun_state *lun, uint64_t last_ns)
+{
+	uint64_t held_from = atomic_load_explicit(&lun->held_from_ns, memory_order_acquire);
+	uint64_t held_to = atomic_load_explicit(&lun->held_to_ns, memory_order_relaxed);
+
+	if (!held_from || held_from < last_ns)
+		return last_ns;
+	return held_to ? held_to : LB_NEVER;
+}
+
 uint64_t lb_pulse_silent_since(const struct lb_lun_state *lun)
 {
 	uint64_t last_ns, late_ns;
@@ -106,7 +140,33 @@ uint64_t lb_pulse_silent_since(const struct lb_lun_state *lun)
 		return LB_NEVER;
 	last_ns = __atomic_load_n(&lun->last_ns, __ATOMIC_RELAXED);
 	late_ns = __atomic_load_n(&lun->late_ns, __ATOMIC_RELAXED);
-	return last_ns > late_ns ? last_ns : late_ns;
+	return or_let_go(lun, last_ns > late_ns ? last_ns : late_ns);
+}
+
+void lb_pulse_held(struct lb_lun_state *lun, uint64_t from_ns)
+{
+	atomic_store_explicit(&lun->held_to_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&lun->held_from_ns, from_ns, memory_order_release);
+}
+
+void lb_pulse_let_go(struct lb_lun_state *lun, uint64_t to_ns)
+{
+	atomic_store_explicit(&lun->held_to_ns, to_ns, memory_order_release);
+}
+
+bool lb_pulse_last_gap(const struct lb_lun_state *lun, uint64_t open_ns, uint64_t close_ns,
+	uint64_t *from_ns, uint64_t *to_ns)
+{
+	*from_ns = __atomic_load_n(&lun->last_ns, __ATOMIC_RELAXED);
+	*to_ns = close_ns;
+	if (!atomic_load_explicit(&lun->n_busy, memory_order_acquire) ||
+		atomic_load_explicit(&lun->retired_ns, memory_order_relaxed) ||
+		*from_ns >= close_ns)
+		return false;
+	if (*from_ns < open_ns)
+		*from_ns = open_ns;
+	excuse(lun, from_ns, to_ns);
+	return true;
 }
 
 uint64_t lb_pulse_take_gap(struct lb_lun_state *lun, uint64_t *end_ns)

@@ -60,10 +60,21 @@ void lb_pulse_rest(struct lb_lun_state *lun);
 
 /*
  * For those who watch, from either process. Since when nothing has come back from LUN though
- * something is in flight, or was when the window closed; LB_NEVER when nothing is, or the LUN was
- * retired.
+ * something is in flight, or was when the window closed; LB_NEVER when nothing is, the LUN was
+ * retired, or its worker is held for others.
  */
 uint64_t lb_pulse_silent_since(const struct lb_lun_state *lun);
+
+/*
+ * LUN's only worker has been held since FROM_NS in a call that submits to other LUNs; until TO_NS.
+ * That is no gap of it.
+ */
+void lb_pulse_held(struct lb_lun_state *lun, uint64_t from_ns);
+void lb_pulse_let_go(struct lb_lun_state *lun, uint64_t to_ns);
+
+/* The gap that the end of the window, from OPEN_NS to CLOSE_NS, has cut short; false: none. */
+bool lb_pulse_last_gap(const struct lb_lun_state *lun, uint64_t open_ns, uint64_t close_ns,
+	uint64_t *from_ns, uint64_t *to_ns);
 
 /* The longest gap, in ns, that has ended since it was last asked, and when it ended; 0: none. */
 uint64_t lb_pulse_take_gap(struct lb_lun_state *lun, uint64_t *end_ns);

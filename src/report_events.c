@@ -56,6 +56,7 @@ void lb_report_event_keys(
 	put_time(j, "begin_s", ev->begin_ns, open_ns);
 	put_time(j, "end_s", atomic_load_explicit(&ev->end_ns, memory_order_acquire), open_ns);
 	put_count(j, "ios", kind == LB_EV_STALL || kind == LB_EV_ERRORS, n);
+	put_count(j, "luns_held", kind == LB_EV_HELD, n);
 	put_text(j, "path", kind == LB_EV_PATH, ev->what);
 	put_text(j, "from_state", kind == LB_EV_PATH, ev->from);
 	put_text(j, "to_state", kind == LB_EV_PATH, ev->to);

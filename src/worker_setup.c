@@ -154,7 +154,7 @@ int lb_worker_set_up(struct lb_worker *w, const struct lb_config *cfg, struct lb
 		.n_slabs = w->n_slabs,
 		.opts = cfg->null_opts,
 		.note = &w->state->note,
-		.submit_since_ns = &w->state->submit_since_ns};
+		.submit_call = &w->state->submit_call};
 	return w->ops->setup(&w->engine, &ec, err);
 }
 

@@ -60,9 +60,12 @@ static inline void made_lanes(struct made *m, uint32_t n_luns, uint32_t n_worker
 			.cursor = i,
 			.hist = i * LB_OPS,
 			.n_blocks = m->board.luns[i].size_bytes / m->stream.size_bytes};
-		if (!p->workers[w].n_lanes)
+		if (!p->workers[w].n_lanes) {
 			p->workers[w].lane = i;
+			p->workers[w].slot = i * qd;
+		}
 		p->workers[w].n_lanes++;
+		p->workers[w].n_slots += qd;
 	}
 }
 

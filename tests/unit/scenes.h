@@ -233,7 +233,10 @@ static inline struct made *scene_events(void)
 		(struct lb_event){.kind = LB_EV_SIZE, .lun = 2, .n = 107374182400, .m = 1073741824},
 		49 * SEC);
 	scene_event(m,
-		(struct lb_event){.kind = LB_EV_HELD, .lun = 1, .what = "/dev/mapper/mpath0"},
+		(struct lb_event){.kind = LB_EV_HELD,
+			.lun = 1,
+			.n = 1,
+			.what = "with it waited /dev/mapper/mpath0"},
 		30 * SEC, 34500 * MS);
 	m->board.events.at[m->board.events.n] = (struct lb_event){0}; /* handed out, not there */
 	m->board.events.n++;

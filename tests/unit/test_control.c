@@ -283,6 +283,8 @@ static void takes_the_time_series(void **state)
 	made_series(b.m, SEC);
 	s = b.m->board.series;
 	assert_int_equal(lb_control_init(&b.c, &b.m->board, 4 * SEC, LEAD_NS), 0);
+	lb_watch_done(b.c.watch); /* has times of its own */
+	b.c.watch = NULL;
 	start_all(&b);
 	assert_int_equal(step(&b, 0), open + SEC);
 	made_xfers(b.m, 0, 100, MS);

@@ -201,6 +201,109 @@ static void an_idle_lun_does_not_stall(void **state)
 	made_done(m);
 }
 
+/*
+ * A worker with three LUNs is in a call that submits, of I/O to LUN 0, and does not come out of it:
+ * LUN 0 stalls, and the others only wait.
+ */
+static void who_is_held_does_not_stall(void **state)
+{
+	struct made *m = made_new(3, 1, 1);
+	struct lb_lun_state *luns = m->board.lun_states;
+	const struct lb_event *ev = m->board.events.at;
+	uint64_t t = MADE_OPEN_NS, end_ns;
+	struct lb_watch *w;
+
+	(void)state;
+	m->board.stall_ns = 5 * SEC;
+	assert_int_equal(lb_watch_make(&w, &m->board), 0);
+	for (uint32_t i = 0; i < 2; i++) { /* nothing is in flight on LUN 2 */
+		luns[i].board = &m->board;
+		lb_pulse_begin(&luns[i], t + SEC - i * MS);
+		m->board.ios[i].issue_ns = t + SEC - i * MS;
+	}
+	m->board.workers[0].submit_call.since_ns = t + SEC;
+	lb_watch_look(w, t + 2 * SEC - 1);
+	assert_int_equal(m->board.events.n, 0);
+	lb_watch_look(w, t + 2 * SEC);
+	assert_int_equal(m->board.events.n, 1);
+	assert_int_equal(ev->kind, LB_EV_HELD);
+	assert_int_equal(ev->lun, 0);
+	assert_int_equal(ev->begin_ns, t + SEC);
+	assert_true(ev->end_ns == LB_NEVER);
+	assert_int_equal(ev->n, 1);
+	assert_string_equal(ev->what, "with it waited /dev/mapper/mpath1");
+	lb_watch_look(w, t + 9 * SEC);
+	assert_int_equal(m->board.events.n, 2); /* LUN 0 alone */
+	assert_int_equal(ev[1].kind, LB_EV_STALL);
+	assert_int_equal(ev[1].lun, 0);
+	assert_true(lb_pulse_silent_since(&luns[1]) == LB_NEVER);
+
+	m->board.workers[0].submit_call = (struct lb_submit_call){.until_ns = t + 10 * SEC};
+	for (uint32_t i = 0; i < 2; i++)
+		lb_pulse(&luns[i], t + 10 * SEC + MS);
+	lb_watch_look(w, t + 10 * SEC + 2 * MS);
+	assert_int_equal(ev->end_ns, t + 10 * SEC);
+	assert_int_equal(ev[1].end_ns, t + 10 * SEC + MS);
+	assert_int_equal(lb_pulse_take_gap(&luns[1], &end_ns), MS); /* up to where it was held */
+	assert_int_equal(luns[1].n_stalls, 0);
+	assert_int_equal(m->board.events.n, 2);
+	lb_watch_done(w);
+	made_done(m);
+}
+
+/* Which LUN of a batch holds the worker cannot be told. */
+static void a_batch_of_several_is_named(void **state)
+{
+	struct made *m = made_new(9, 1, 1);
+	const struct lb_event *ev = m->board.events.at;
+	struct lb_watch *w;
+
+	(void)state;
+	assert_int_equal(lb_watch_make(&w, &m->board), 0);
+	for (uint32_t i = 0; i < 9; i++) {
+		lb_pulse_begin(&m->board.lun_states[i], MADE_OPEN_NS + i / 4);
+		m->board.ios[i].issue_ns = MADE_OPEN_NS + i / 4;
+		snprintf(m->names[i], sizeof(m->names[i]), "%c", 'a' + (char)i);
+	}
+	m->board.workers[0].submit_call.since_ns = MADE_OPEN_NS + SEC;
+	m->board.ios[7].issue_ns = m->board.ios[8].issue_ns;
+	lb_watch_look(w, MADE_OPEN_NS + 2 * SEC);
+	assert_int_equal(ev->lun, LB_EVENT_OF_RUN);
+	assert_int_equal(ev->n, 7);
+	assert_string_equal(ev->what, "by one of h, i; with it waited a, b, c and 4 more");
+	lb_watch_done(w);
+	made_done(m);
+}
+
+/* What a LUN does not answer after its worker was let go is its own again. */
+static void after_a_hold_silence_counts_again(void **state)
+{
+	struct made *m = made_new(1, 1, 1);
+	struct lb_lun_state *lun = m->board.lun_states;
+	uint64_t t = MADE_OPEN_NS, from, to;
+
+	(void)state;
+	m->board.stall_ns = 5 * SEC;
+	lun->board = &m->board;
+	lb_pulse_begin(lun, t);
+	lb_pulse_held(lun, t + SEC);
+	assert_true(lb_pulse_silent_since(lun) == LB_NEVER);
+	assert_true(lb_pulse_last_gap(lun, t, t + 60 * SEC, &from, &to));
+	assert_int_equal(from, t);
+	assert_int_equal(to, t + SEC);
+	lb_pulse_let_go(lun, t + 20 * SEC);
+	assert_int_equal(lb_pulse_silent_since(lun), t + 20 * SEC);
+	assert_true(lb_pulse_last_gap(lun, t, t + 60 * SEC, &from, &to));
+	assert_int_equal(from, t + 20 * SEC);
+	lb_pulse(lun, t + 27 * SEC);
+	assert_int_equal(lun->longest_ns, 7 * SEC);
+	assert_int_equal(lun->longest_end_ns, t + 27 * SEC);
+	assert_int_equal(lun->stalls[0].from_ns, t + 20 * SEC);
+	lb_pulse(lun, t + 40 * SEC); /* that was long ago */
+	assert_int_equal(lun->longest_ns, 13 * SEC);
+	made_done(m);
+}
+
 /* Between the moment that a stall is told of and the one that the LUN's time moves on. */
 static void a_stall_is_told_once(void **state)
 {
@@ -235,6 +338,9 @@ int main(void)
 		cmocka_unit_test(a_day_takes_no_time_and_no_room),
 		cmocka_unit_test(errors_are_one_event_until_there_are_none_for_a_while),
 		cmocka_unit_test(an_idle_lun_does_not_stall),
+		cmocka_unit_test(who_is_held_does_not_stall),
+		cmocka_unit_test(a_batch_of_several_is_named),
+		cmocka_unit_test(after_a_hold_silence_counts_again),
 		cmocka_unit_test(a_stall_is_told_once),
 	};
 

@@ -163,7 +163,7 @@ static inline void rig_worker(struct rig *g)
 		.n_slabs = 1,
 		.opts = g->cfg.null_opts,
 		.note = &w->state->note,
-		.submit_since_ns = &w->state->submit_since_ns};
+		.submit_call = &w->state->submit_call};
 	if (w->ops->setup(&w->engine, &ec, &err))
 		fail_msg("%s", err.text);
 }

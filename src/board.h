@@ -97,6 +97,7 @@ struct lb_lun_state {
 	_Atomic uint64_t counted; /* towards --count; only kept in such runs */
 	const struct lb_board *board;
 	_Atomic uint64_t good_at_error; /* transfers that had succeeded when one last failed */
+	_Atomic uint32_t is_suspect;    /* I/O of it has failed: look whether it is still there */
 	_Atomic uint32_t errors_in_row; /* since then, without a success */
 	_Atomic uint64_t retired_ns;    /* see lb_lun_retire(); 0: it was not */
 	char retired_why[120];          /* there once n_retired has counted it */
@@ -130,6 +131,7 @@ struct lb_board {
 	struct lb_steady steady;         /* of --until steady */
 
 	struct lb_window window;
+	_Atomic uint32_t has_suspects;            /* LUNs to look at soon, see lun_lost.h */
 	_Atomic uint32_t n_retired;               /* LUNs */
 	uint64_t stall_ns;                        /* gaps of this length are stalls */
 	struct rusage usage_open, usage_close;    /* of the child at the window's edges, */

@@ -11,6 +11,8 @@
 #include "control.h"
 #include "data.h"
 #include "devwatch.h"
+#include "lun_lost.h"
+#include "sysfs.h"
 #include "worker.h"
 
 #define STACK_BYTES (128 * 1024)
@@ -213,13 +215,16 @@ static void sleep_until(const struct lb_board *b, uint64_t until_ns)
 		return;
 }
 
-/* Stays with the window to read the CPU clocks at its edges, and to see other runs come. */
+/* Stays with the window to read the CPU clocks at its edges, to see other runs come, and LUNs go.
+ */
 static void attend_window(struct crew *crew)
 {
 	struct lb_window *w = &crew->board->window;
-	uint64_t open, close, edge, look_ns = lb_now_ns() + LOOK_NS;
+	uint64_t open, close, edge, lost_ns, look_ns = lb_now_ns() + LOOK_NS;
+	struct lb_lost_watch lost;
 	bool is_open = false;
 
+	lb_lost_init(&lost, crew->board, lb_sysfs_open(), lb_now_ns());
 	for (;;) {
 		uint64_t now = lb_now_ns();
 
@@ -235,9 +240,13 @@ static void attend_window(struct crew *crew)
 			lb_lock_look(crew->lock, &crew->board->findings);
 			look_ns = lb_now_ns() + LOOK_NS;
 		}
+		lost_ns = lb_lost_look(&lost, now);
 		edge = is_open || close < open ? close : open;
+		if (lost_ns < edge)
+			edge = lost_ns;
 		sleep_until(crew->board, look_ns < edge ? look_ns : edge);
 	}
+	lb_lost_done(&lost);
 	if (is_open)
 		note_usage(crew, true);
 }

@@ -43,6 +43,10 @@ void lb_on_error(struct lb_worker *w, const struct lb_io *io, uint64_t t)
 		atomic_store(&b->window.failed, 1);
 		lb_board_kick(b);
 	}
+	if (!atomic_exchange(&b->lun_states[lun].is_suspect, 1)) {
+		atomic_store(&b->has_suspects, 1);
+		lb_board_kick(b);
+	}
 	n = errors_in_row(&b->lun_states[lun], sum_good(b, lane));
 	lb_fault_name(name, sizeof(name), io->res);
 	if (io->res == -ENODEV || io->res == -ENXIO || plan->on_error == LB_ON_ERROR_LUN)

@@ -581,7 +581,7 @@ def _():
 def _():
     with loop_of("8M", "random") as lun, tmpdir() as d:
         os.truncate(lun.backing, 0)
-        runs = [Run(d, "--engine", e, "--count", "10", "--drain", "1", lun) for e in ENGINES]
+        runs = [Run(d, "--engine", e, "--count", "10", "--drain", "1", "--max-errors", "0", lun) for e in ENGINES]
         finish_all(runs)
         for r in runs:
             doc = r.expect(1)

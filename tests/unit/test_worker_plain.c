@@ -10,7 +10,10 @@
 static const struct lb_engine_ops *const null = &lb_engine_null;
 
 static struct {
+	struct lb_board *board;
 	struct lb_window *window;
+	uint64_t retire_at;      /* this many issued: the last LUN is given up; 0: never */
+	uint64_t issued_to_lost; /* in calls after that one */
 	uint64_t issued, good;
 	uint64_t fail_from, fail_n, fail_every; /* of those issued, from 0; n, every 0: none */
 	uint64_t close_at;                      /* this many issued; 0: never */
@@ -44,6 +47,10 @@ static int stand_in(
 	}
 	if (wait_ns != LB_NEVER)
 		seen.last_wait_ns = wait_ns;
+	for (uint32_t i = 0; i < n && seen.board->n_retired; i++)
+		seen.issued_to_lost += ios[i]->lun == seen.board->n_luns - 1;
+	if (seen.retire_at && seen.issued >= seen.retire_at)
+		lb_lun_retire(seen.board, seen.board->n_luns - 1, lb_now_ns(), "told so");
 	got = null->exchange(st, ios, n, min, max, wait_ns);
 	for (int i = 0; i < got; i++) {
 		seen.good += !ios[i]->fd;
@@ -74,7 +81,9 @@ static void plain_run(struct rig *g, const char *more, uint32_t caps, uint64_t c
 	ops.caps |= caps;
 	ops.now = NULL;
 	g->worker.ops = &ops;
+	seen.board = g->board;
 	seen.window = &g->board->window;
+	seen.issued_to_lost = 0;
 	seen.issued = seen.good = seen.last_issue_ns = seen.last_error_ns = seen.calls_since = 0;
 	now = lb_now_ns();
 	atomic_store(&g->board->window.open_ns, now);
@@ -178,6 +187,30 @@ static void what_has_failed_is_issued_again(void **state)
 	}
 }
 
+/* As another thread or process would: in the middle of the plain loop. */
+static void a_lun_is_given_up_from_outside(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	seen.retire_at = 5000;
+	seen.close_at = 20000;
+	plain_run(&g, "--qd 33 --time 1s a b c", 0, LB_NEVER);
+	nothing_is_lost(&g);
+	assert_int_equal(seen.issued_to_lost, 0);
+	assert_in_range(rig_lun(&g, 2)->ios_issued, 5000 / 3 - 64, 5000 / 3 + 64);
+	assert_true(rig_lun(&g, 0)->xfers > 9000);
+	assert_int_equal(g.worker.n_lost, 0);
+	rig_done(&g);
+	/* with one place in flight: all are lost, and the loop ends */
+	plain_run(&g, "--qd 1 --time 1s a", LB_CAP_DEPTH_ONE, LB_NEVER);
+	nothing_is_lost(&g);
+	assert_int_equal(seen.issued, 5000);
+	assert_string_equal(g.r.ended_by, "lost");
+	rig_done(&g);
+	seen.retire_at = seen.close_at = 0;
+}
+
 static void backing_off_ends_with_the_window(void **state)
 {
 	struct rig g;
@@ -202,6 +235,7 @@ int main(void)
 		cmocka_unit_test(every_transfer_is_in_one_figure),
 		cmocka_unit_test(count_is_exact_without_a_shared_counter),
 		cmocka_unit_test(what_has_failed_is_issued_again),
+		cmocka_unit_test(a_lun_is_given_up_from_outside),
 		cmocka_unit_test(backing_off_ends_with_the_window),
 	};
 

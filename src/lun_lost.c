@@ -9,9 +9,8 @@
 #include "sysfs.h"
 #include "units.h"
 
-#define ALL_NS      (1 * LB_NSEC_PER_SEC)
-#define SUSPECTS_NS (100 * LB_NSEC_PER_MSEC)
-#define TURN_LUNS   8u /* closer looks in a turn: each is some 75 system calls */
+#define LOOK_NS   (1 * LB_NSEC_PER_SEC) /* between two looks, at all or at suspects */
+#define TURN_LUNS 8u                    /* closer looks in a turn: each is some 75 system calls */
 
 /*
  * Asked of the descriptor that is held, whose position nobody uses: no name, no I/O. A device that
@@ -83,8 +82,9 @@ static void look_at(struct lb_lost_watch *l, uint32_t i, bool closely, uint64_t 
 
 void lb_lost_init(struct lb_lost_watch *l, struct lb_board *board, int sysfs, uint64_t now_ns)
 {
+	/* the first suspects are looked at at once */
 	*l = (struct lb_lost_watch){
-		.board = board, .sysfs = sysfs, .all_ns = now_ns, .suspects_ns = now_ns};
+		.board = board, .sysfs = sysfs, .all_ns = now_ns, .suspects_ns = now_ns - LOOK_NS};
 }
 
 void lb_lost_done(struct lb_lost_watch *l)
@@ -97,19 +97,22 @@ uint64_t lb_lost_look(struct lb_lost_watch *l, uint64_t now_ns)
 {
 	struct lb_board *b = l->board;
 	uint32_t n = b->plan->n_luns;
+	uint64_t all_ns, suspects_ns;
 
-	if (atomic_load(&b->has_suspects) && now_ns >= l->suspects_ns + SUSPECTS_NS) {
+	if (atomic_load(&b->has_suspects) && now_ns >= l->suspects_ns + LOOK_NS) {
 		atomic_store(&b->has_suspects, 0);
 		for (uint32_t i = 0; i < n; i++)
 			if (atomic_exchange(&b->lun_states[i].is_suspect, 0))
 				look_at(l, i, true, now_ns);
 		l->suspects_ns = now_ns;
 	}
-	if (now_ns >= l->all_ns + ALL_NS) {
+	if (now_ns >= l->all_ns + LOOK_NS) {
 		for (uint32_t i = 0; i < n; i++)
 			look_at(l, i, (i + n - l->turn) % n < TURN_LUNS, now_ns);
 		l->turn = (l->turn + TURN_LUNS) % n;
 		l->all_ns = now_ns;
 	}
-	return atomic_load(&b->has_suspects) ? l->suspects_ns + SUSPECTS_NS : l->all_ns + ALL_NS;
+	all_ns = l->all_ns + LOOK_NS;
+	suspects_ns = atomic_load(&b->has_suspects) ? l->suspects_ns + LOOK_NS : LB_NEVER;
+	return all_ns < suspects_ns ? all_ns : suspects_ns;
 }

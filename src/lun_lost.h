@@ -1,8 +1,8 @@
 /*
  * The watch over the LUNs themselves, in the measuring process: one that has shrunk, whose device
  * is gone, or that came back as another is given up. The size of each is looked at once a second;
- * those of which I/O has failed soon after that, and all there is to see of them; the others in
- * turn.
+ * all there is to see, of those that I/O has failed on within a second, at once the first time,
+ * and of the others in turn.
  */
 #ifndef LB_LUN_LOST_H
 #define LB_LUN_LOST_H

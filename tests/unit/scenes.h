@@ -157,6 +157,20 @@ static inline struct made *scene_lost(void)
 	return m;
 }
 
+/* The first I/O error ended the run, as --on-error stop asks. */
+static inline struct made *scene_stopped(void)
+{
+	struct made *m = made_new(2, 1, 16);
+
+	scene_load(m, 0, 6000, 700000);
+	scene_load(m, 1, 6100, 700000);
+	m->board.window.close_ns = MADE_OPEN_NS + 3204 * MS;
+	m->board.window.closed_early = m->board.window.failed = 1;
+	m->outcome.end_ns = MADE_OPEN_NS + 3205 * MS;
+	made_errors(m, 1, -EREMOTEIO, 1, (struct lb_fault_at){MADE_OPEN_NS + 3203 * MS, 1 << 20});
+	return m;
+}
+
 /* The last LUN hangs after 3 s of the window, and never answers. */
 static inline struct made *scene_stalled(void)
 {
@@ -525,6 +539,7 @@ static const struct {
 	{"sixty_four", scene_sixty_four},
 	{"errors", scene_errors},
 	{"lost", scene_lost},
+	{"stopped", scene_stopped},
 	{"stalled", scene_stalled},
 	{"events", scene_events},
 	{"all_stall", scene_all_stall},

@@ -55,12 +55,18 @@ static struct shape shape_of(const struct lb_data_cfg *cfg)
 	return s;
 }
 
+uint64_t lb_data_pool_bytes(const struct lb_data_cfg *cfg)
+{
+	struct shape s = shape_of(cfg);
+
+	return round_up((s.n_home + s.n_spare) * cfg->size_bytes, HUGE_PAGE);
+}
+
 uint64_t lb_data_bytes(const struct lb_data_cfg *cfg)
 {
 	struct shape s = shape_of(cfg);
-	uint64_t n = s.n_home + s.n_spare;
 
-	return round_up(n * cfg->size_bytes, HUGE_PAGE) + n +
+	return lb_data_pool_bytes(cfg) + s.n_home + s.n_spare +
 	       cfg->n_slots * sizeof(struct lb_data_slot);
 }
 
@@ -161,7 +167,8 @@ static int make_slabs(struct lb_data *d, uint64_t len)
 	if (!d->slabs)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < d->n_slabs; i++) {
-		uint64_t left = len - i * slab;
+		/* to the end of the last huge page, which is locked as a whole */
+		uint64_t left = round_up(len, HUGE_PAGE) - i * slab;
 
 		d->slabs[i] = (struct iovec){
 			.iov_base = d->pool + i * slab, .iov_len = left < slab ? left : slab};

@@ -83,8 +83,10 @@ static inline uint64_t lb_data_share(uint64_t n_blocks)
 	return (n_blocks + 7) & ~7ull;
 }
 
-/* Memory that lb_data_create() will take, in bytes, nearly all of it in one piece. */
+/* Memory that lb_data_create() will take, in bytes, nearly all of it in one piece: the pool. CFG:
+ * its size_bytes, n_blocks and n_slots. */
 uint64_t lb_data_bytes(const struct lb_data_cfg *cfg);
+uint64_t lb_data_pool_bytes(const struct lb_data_cfg *cfg);
 
 /*
  * Makes the pool, in memory of huge pages where the host has them: some 0.1 s. Returns 0, or

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data.h"
 #include "engine.h"
 #include "hist.h"
 #include "paths.h"
 #include "result.h"
 #include "series.h"
 #include "units.h"
+#include "worker.h"
 
 #define MIB (1ull << 20)
 #define GIB (1ull << 30)
@@ -127,23 +129,52 @@ static uint64_t series_bytes(const struct lb_plan *p)
 	       p->n_hists / LB_OPS * n_ops * sizeof(struct lb_hist);
 }
 
+static bool reads(const struct lb_plan *p, const struct lb_worker_plan *w)
+{
+	for (uint32_t l = w->lane; l < w->lane + w->n_lanes; l++)
+		if (p->phases[0].streams[p->lanes[l].stream].read_pct > 0)
+			return true;
+	return false;
+}
+
+/*
+ * What the workers' rings register, see worker_setup.c: buffers of their own where they read, and
+ * each the whole pool where the run writes.
+ */
+static uint64_t registered_bytes(const struct lb_plan *p, uint64_t pool_bytes)
+{
+	uint64_t bytes = p->n_workers * pool_bytes;
+
+	for (uint32_t i = 0; i < p->n_workers; i++)
+		if (reads(p, &p->workers[i]))
+			bytes += lb_worker_buffer_bytes(p->workers[i].n_slots, p->slot_bytes);
+	return bytes;
+}
+
 void lb_need_of(struct lb_need *need, const struct lb_plan *p)
 {
+	const struct lb_stream *stream = &p->phases[0].streams[0];
+	const struct lb_data_cfg data = {
+		.size_bytes = stream->size_bytes, .n_blocks = p->n_blocks, .n_slots = p->n_slots};
+	bool writes = stream->read_pct < 100;
 	bool is_uring = p->engine == &lb_engine_io_uring;
 	bool is_libaio = p->engine == &lb_engine_libaio;
-	uint64_t buffers = p->engine->caps & LB_CAP_NO_DEVICE ? 0 : p->n_slots * p->slot_bytes;
+	bool has_buffers = stream->read_pct && !(p->engine->caps & LB_CAP_NO_DEVICE);
 
 	*need = (struct lb_need){.threads = p->n_workers,
 		.aio_slots = is_libaio ? p->n_slots : 0,
 		.files = is_uring ? p->n_workers : 0,
-		.locked_bytes = is_uring ? buffers : 0};
+		.locked_bytes =
+			is_uring ? registered_bytes(p, writes ? lb_data_pool_bytes(&data) : 0) : 0};
 	need->maps = (uint64_t)p->n_workers *
 			     (MAPS_PER_THREAD + (is_uring || is_libaio ? MAPS_PER_QUEUE : 0)) +
 		     MAPS_SPARE;
-	need->memory_bytes = buffers + p->n_hists * sizeof(struct lb_hist) +
-			     p->n_slots * sizeof(struct lb_io) +
-			     p->n_luns * sizeof(struct lb_lun_result) +
-			     (uint64_t)p->n_workers * THREAD_BYTES + series_bytes(p);
+	/* in small pages: where memory is short there are no huge ones */
+	need->memory_bytes =
+		(has_buffers ? p->n_slots * p->slot_bytes : 0) +
+		(writes ? lb_data_bytes(&data) : 0) + p->n_hists * sizeof(struct lb_hist) +
+		p->n_slots * sizeof(struct lb_io) + p->n_luns * sizeof(struct lb_lun_result) +
+		(uint64_t)p->n_workers * THREAD_BYTES + series_bytes(p);
 }
 
 /* ---- LUNs ---- */

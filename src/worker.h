@@ -72,6 +72,12 @@ int lb_worker_set_up(struct lb_worker *w, const struct lb_config *cfg, struct lb
 void lb_worker_tear_down(struct lb_worker *w);
 
 /*
+ * What the buffers of N_SLOTS, of SLOT_BYTES each, of a worker that reads are mapped in, and
+ * registered with its engine as: bytes, in whole huge pages.
+ */
+uint64_t lb_worker_buffer_bytes(uint64_t n_slots, uint64_t slot_bytes);
+
+/*
  * Fills every lane to its depth, then runs until the window has closed and nothing is in flight.
  * Allocates nothing and takes no lock. Returns 0, or the negative errno with which the engine
  * failed.

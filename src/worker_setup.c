@@ -12,6 +12,20 @@
 #define SLAB_MAX   (1ull << 30) /* the kernel's limit on one registered buffer */
 #define SLAB_ALIGN (2ull << 20) /* a huge page: I/O over 4 KiB pages is split by max_segments */
 
+/* A tail of small pages would have the kernel see the whole in small pages. */
+static uint64_t whole_pages(uint64_t bytes)
+{
+	return (bytes + SLAB_ALIGN - 1) & ~(SLAB_ALIGN - 1);
+}
+
+uint64_t lb_worker_buffer_bytes(uint64_t n_slots, uint64_t slot_bytes)
+{
+	uint64_t per_slab = SLAB_MAX / slot_bytes;
+
+	return n_slots / per_slab * whole_pages(per_slab * slot_bytes) +
+	       whole_pages(n_slots % per_slab * slot_bytes);
+}
+
 static void free_buffers(struct lb_worker *w)
 {
 	for (uint32_t i = w->n_pool_slabs; i < w->n_slabs; i++)
@@ -37,13 +51,12 @@ static void *map_slab(size_t len)
 	return at;
 }
 
-/* BYTES: what the slots hold; what is mapped is whole huge pages. */
 static int no_buffers(struct lb_err *err, uint64_t bytes)
 {
 	return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM,
 		"out of memory: the buffers of one worker take %llu MiB (LUNs x --qd x --size, in huge "
 		"pages); see ulimit -v and -d",
-		(unsigned long long)((bytes + SLAB_ALIGN - 1) / SLAB_ALIGN * (SLAB_ALIGN >> 20)));
+		(unsigned long long)bytes >> 20);
 }
 
 /*
@@ -63,13 +76,11 @@ static int make_buffers(struct lb_worker *w, uint64_t slot_bytes, struct lb_err 
 	if (n_pool)
 		memcpy(w->slabs, w->data->slabs, n_pool * sizeof(*w->slabs));
 	for (; w->n_slabs < n_pool + n_own; w->n_slabs++, left -= per_slab) {
-		size_t len = (left < per_slab ? left : per_slab) * slot_bytes;
+		size_t len = whole_pages((left < per_slab ? left : per_slab) * slot_bytes);
 
-		/* a tail of small pages would have the kernel see the whole in small pages */
-		len = (len + SLAB_ALIGN - 1) & ~(SLAB_ALIGN - 1);
 		w->slabs[w->n_slabs] = (struct iovec){.iov_base = map_slab(len), .iov_len = len};
 		if (!w->slabs[w->n_slabs].iov_base)
-			return no_buffers(err, w->n_ios * slot_bytes);
+			return no_buffers(err, lb_worker_buffer_bytes(w->n_ios, slot_bytes));
 	}
 	for (uint32_t i = 0; i < w->n_ios && n_own; i++) {
 		struct lb_io *io = &w->ios[i];

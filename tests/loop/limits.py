@@ -47,6 +47,17 @@ def as_someone(**limits):
     return become
 
 
+def held_to(memlock):
+    """For `before`: root, but may lock so many bytes and no more."""
+    need_root()
+
+    def become():
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (memlock, memlock))
+        if LIBC.prctl(24, 14, 0, 0, 0):  # CAP_IPC_LOCK is not to be had any more
+            os._exit(99)
+    return become
+
+
 def public(path):
     """A file that everyone can reach."""
     os.chmod(path, 0o644)
@@ -178,6 +189,22 @@ def _():
         r = lunbench_as(as_someone(MEMLOCK=64 << 10), *QUICK, "--engine", "io_uring", "--qd", "1024", f).expect(3)
         eq(r.err, "lunbench: io_uring: no ring of 1024 entries: it needs 100 KiB of locked memory, ulimit -l is 64 KiB: raise that, "
            "or take --engine libaio\n", "stderr for a ring that is too large")
+
+
+@test("locked memory for the buffers, in whole huge pages, is what check asks for and what a run registers")
+def _():
+    with scratch_file("3M") as f:
+        # 8 slots of 8k: 2 MiB of their own; and the pool, of 416 pieces, 4 MiB: with a ring of a few pages beside them
+        for op, mib in (("read", 2), ("write", 4), ("rw", 6)):
+            for kib, fits in ((mib * 1024 - 4, False), (mib * 1024 + 256, True)):
+                shape = ["--op", op, *(["--allow-write"] if op != "read" else []), "--engine", "io_uring", "--size", "8k", "--qd", "8"]
+                r = lunbench("check", *shape, "--json", "-", f, before=held_to(kib << 10))
+                eq([x["text"] for x in r.json["findings"] if x["code"] == "locked-memory"],
+                   [] if fits else [f"io_uring will do without registered buffers: they need {mib}M of locked memory, and RLIMIT_MEMLOCK "
+                                    f"(ulimit -l) is {kib}k"], f"{op}, {kib} KiB: findings of check")
+                r = lunbench(*shape, "--count", "50", "--json", "-", f, before=held_to(kib << 10)).expect(0)
+                eq(r.json["engine"]["notes"], [] if fits else [f"io_uring without registered buffers: they need {mib * 1024} KiB of locked "
+                                                               f"memory, ulimit -l is {kib} KiB"], f"{op}, {kib} KiB: notes of a run")
 
 
 @test("too few processes for sync's threads: status 3 with how many there are to be, and the limits")

@@ -220,6 +220,24 @@ static void blocks_have_a_place(void **state)
 			    .size_bytes = MIB, .n_blocks = 1 << 30, .n_slots = 4096}) < 5125 * MIB);
 }
 
+static void slabs_are_the_whole_pool(void **state)
+{
+	static const uint64_t sizes[] = {512, 1536, 8192, MIB, 3 * MIB};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+		struct lb_data_cfg cfg = {.size_bytes = sizes[k], .n_blocks = 333, .n_slots = 5};
+		struct lb_data *d = make(cfg);
+		uint64_t bytes = 0;
+
+		for (uint32_t i = 0; i < d->n_slabs; i++)
+			bytes += d->slabs[i].iov_len;
+		assert_int_equal(bytes, lb_data_pool_bytes(&cfg));
+		assert_int_equal(bytes % (2 * MIB), 0);
+		lb_data_done(d);
+	}
+}
+
 static void copies_are_dealt_by_place(void **state)
 {
 	static const uint64_t sizes[] = {512, 4096, 6144, 65536};
@@ -289,6 +307,7 @@ int main(void)
 		cmocka_unit_test(ours_is_known_again),
 		cmocka_unit_test(seed_and_run_decide_over_it),
 		cmocka_unit_test(blocks_have_a_place),
+		cmocka_unit_test(slabs_are_the_whole_pool),
 		cmocka_unit_test(copies_are_dealt_by_place),
 		cmocka_unit_test(zeros_are_what_compresses),
 		cmocka_unit_test(no_memory_is_said),

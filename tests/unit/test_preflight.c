@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "data.h"
 #include "made.h"
 #include "preflight.h"
 
@@ -210,6 +211,8 @@ static void all_of_it_at_once(void **state)
 
 static void what_a_plan_needs(void **state)
 {
+	const struct lb_data_cfg data = {
+		.size_bytes = 16384, .n_blocks = 1 << 20, .n_slots = 2 * 16};
 	struct made *m = made_new(2, 3, 16);
 	struct lb_need need;
 	uint64_t figures = 2 * LB_OPS * sizeof(struct lb_hist) + 32 * sizeof(struct lb_io) +
@@ -235,7 +238,19 @@ static void what_a_plan_needs(void **state)
 	lb_need_of(&need, &m->plan);
 	assert_int_equal(need.aio_slots, 0);
 	assert_int_equal(need.files, 3);
-	assert_int_equal(need.locked_bytes, 32 * 16384);
+	assert_int_equal(need.locked_bytes, 2 * (2 << 20)); /* two workers have slots */
+	m->plan.n_blocks = data.n_blocks;
+	m->stream.read_pct = 50; /* each of the three rings has the whole pool */
+	lb_need_of(&need, &m->plan);
+	assert_int_equal(need.locked_bytes, 2 * (2 << 20) + 3 * lb_data_pool_bytes(&data));
+	assert_int_equal(need.memory_bytes,
+		32 * 16384 + lb_data_bytes(&data) + figures + lb_series_bytes(2, 2, SEC, 10 * SEC) -
+			lb_series_bytes(2, 1, SEC, 10 * SEC) + 2 * sizeof(struct lb_hist));
+	m->stream.read_pct = 0; /* and no buffers beside it */
+	lb_need_of(&need, &m->plan);
+	assert_int_equal(need.locked_bytes, 3 * lb_data_pool_bytes(&data));
+	assert_int_equal(need.memory_bytes, lb_data_bytes(&data) + figures);
+	m->stream.read_pct = 100;
 	m->plan.engine = &lb_engine_null; /* touches no buffer */
 	lb_need_of(&need, &m->plan);
 	assert_int_equal(need.memory_bytes, figures);

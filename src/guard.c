@@ -127,8 +127,14 @@ struct set {
 	int *fds; /* for writing, once open; else -1 */
 };
 
-static int set_init(struct set *s)
+static int set_init(struct set *s, const struct lb_lun *luns, size_t n,
+	const char *const *overwrite, size_t n_overwrite, struct lb_verdict *verdicts)
 {
+	*s = (struct set){.luns = luns,
+		.n = n,
+		.overwrite = overwrite,
+		.n_overwrite = n_overwrite,
+		.verdicts = verdicts};
 	s->uses = calloc(s->n + 1, sizeof(*s->uses));
 	s->fds = calloc(s->n + 1, sizeof(*s->fds));
 	for (size_t i = 0; s->fds && i < s->n; i++)
@@ -194,12 +200,9 @@ static size_t judge_all(struct set *s, bool is_ours)
 size_t lb_guard_examine(const struct lb_lun *luns, size_t n, const char *const *overwrite,
 	size_t n_overwrite, struct lb_verdict *verdicts)
 {
-	struct set s = {.luns = luns,
-		.n = n,
-		.overwrite = overwrite,
-		.n_overwrite = n_overwrite,
-		.verdicts = verdicts};
-	size_t refused = set_init(&s) ? n : judge_all(&s, false);
+	struct set s;
+	int rc = set_init(&s, luns, n, overwrite, n_overwrite, verdicts);
+	size_t refused = rc ? n : judge_all(&s, false);
 
 	set_done(&s);
 	return refused;
@@ -251,12 +254,9 @@ static size_t open_all(struct set *s)
 size_t lb_guard_open(struct lb_lun *luns, size_t n, const char *const *overwrite,
 	size_t n_overwrite, struct lb_verdict *verdicts)
 {
-	struct set s = {.luns = luns,
-		.n = n,
-		.overwrite = overwrite,
-		.n_overwrite = n_overwrite,
-		.verdicts = verdicts};
-	size_t refused = set_init(&s) ? n : judge_all(&s, false);
+	struct set s;
+	int rc = set_init(&s, luns, n, overwrite, n_overwrite, verdicts);
+	size_t refused = rc ? n : judge_all(&s, false);
 
 	if (!refused)
 		refused = open_all(&s);

@@ -5,36 +5,15 @@
 #include <linux/fs.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "guard_family.h"
 #include "guard_sys.h"
 #include "units.h"
-
-#define DEPTH_MAX 16
-#define NODES_MAX 8192
-
-/* Where a device (or file) is, as seen from the LUN whose bytes it shares. */
-enum role { ROLE_SELF, ROLE_PART, ROLE_ABOVE, ROLE_BELOW };
-
-struct node {
-	enum role role;
-	unsigned int depth; /* above */
-	struct lb_guard_id id;
-};
-
-struct family {
-	const struct lb_scan *scan;
-	struct node *nodes;
-	size_t n, room;
-	enum role role; /* of what is found next */
-	unsigned int depth;
-	bool is_cut; /* there may be more */
-};
 
 /* Sets the use; what is known already stays. */
 __attribute__((format(printf, 2, 3))) static void used(struct lb_use *use, const char *fmt, ...)
@@ -62,212 +41,39 @@ __attribute__((format(printf, 2, 3))) static void say(struct lb_use *use, const 
 	lb_printable(use->say, sizeof(use->say), text);
 }
 
-/* ---- the family: all that shares bytes with the LUN */
-
-static bool is_same(const struct lb_guard_id *a, const struct lb_guard_id *b)
-{
-	return a->dev == b->dev && a->ino == b->ino;
-}
-
-/* False: it is known already, or there is no room (then the family is cut). */
-static bool enter(struct family *f, struct lb_guard_id id)
-{
-	for (size_t i = 0; i < f->n; i++) {
-		if (is_same(&f->nodes[i].id, &id))
-			return false;
-	}
-	if (f->n == f->room) {
-		size_t room = f->room ? 2 * f->room : 64;
-		struct node *nodes =
-			room > NODES_MAX ? NULL : realloc(f->nodes, room * sizeof(*nodes));
-
-		if (!nodes) {
-			f->is_cut = true;
-			return false;
-		}
-		f->nodes = nodes;
-		f->room = room;
-	}
-	f->nodes[f->n++] = (struct node){.role = f->role, .depth = f->depth, .id = id};
-	return true;
-}
-
-static void climb(struct family *f, struct lb_guard_id id);
-
-static bool climb_to(void *arg, dev_t dev, const char *name)
-{
-	struct family *f = (struct family *)arg;
-	struct lb_guard_id id = {.dev = dev};
-
-	(void)name;
-	if (f->depth > DEPTH_MAX)
-		f->is_cut = true;
-	else if (enter(f, id))
-		climb(f, id);
-	return true;
-}
-
-static void climb_loops(struct family *f, const struct lb_guard_id *id)
-{
-	for (size_t i = 0; i < f->scan->n; i++) {
-		const struct lb_user *u = &f->scan->users[i];
-
-		if (u->kind == LB_USER_LOOP && is_same(&u->id, id))
-			climb_to(f, u->loop, NULL);
-	}
-}
-
-/* What lies on ID: its partitions, its holders, and loop devices over it; and what lies on those.
- */
-static void climb(struct family *f, struct lb_guard_id id)
-{
-	enum role role = f->role;
-
-	f->depth++;
-	f->role = role == ROLE_SELF ? ROLE_PART : ROLE_ABOVE;
-	if (!id.ino && lb_guard_sys_partitions(id.dev, climb_to, f))
-		f->is_cut = true;
-	f->role = ROLE_ABOVE;
-	if (!id.ino && lb_guard_sys_links(id.dev, "holders", climb_to, f))
-		f->is_cut = true;
-	climb_loops(f, &id);
-	f->role = role;
-	f->depth--;
-}
-
-static const struct lb_user *loop_of(const struct lb_scan *scan, dev_t dev)
-{
-	for (size_t i = 0; i < scan->n; i++) {
-		if (scan->users[i].kind == LB_USER_LOOP && scan->users[i].loop == dev)
-			return &scan->users[i];
-	}
-	return NULL;
-}
-
-static bool overlap(const struct lb_user *a, const struct lb_user *b)
-{
-	return (!b->end || a->start < b->end) && (!a->end || b->start < a->end);
-}
-
-/*
- * A loop device claims nothing of what it lies on, so whoever uses that, or has another loop over
- * the same bytes, uses the LUN as if it were used itself.
- */
-static void look_behind_loop(struct family *f, const struct lb_user *loop)
-{
-	for (size_t i = 0; i < f->scan->n; i++) {
-		const struct lb_user *u = &f->scan->users[i];
-
-		if (u->kind == LB_USER_LOOP && u->loop != loop->loop &&
-			is_same(&u->id, &loop->id) && overlap(u, loop)) {
-			f->role = ROLE_ABOVE;
-			climb_to(f, u->loop, NULL);
-		}
-	}
-	f->role = ROLE_BELOW;
-	if (!enter(f, loop->id) || loop->id.ino)
-		return;
-	f->role = ROLE_ABOVE; /* its partitions and holders */
-	if (lb_guard_sys_partitions(loop->id.dev, climb_to, f) ||
-		lb_guard_sys_links(loop->id.dev, "holders", climb_to, f))
-		f->is_cut = true;
-}
-
-static bool descend_to(void *arg, dev_t dev, const char *name);
-
-/* What DEV lies on: its disk, its slaves, what is behind a loop device; and what those lie on. */
-static void descend(struct family *f, dev_t dev)
-{
-	const struct lb_user *loop = loop_of(f->scan, dev);
-	dev_t disk = lb_guard_sys_disk(dev);
-
-	if (++f->depth > DEPTH_MAX)
-		f->is_cut = true;
-	else {
-		if (disk)
-			descend_to(f, disk, NULL);
-		if (lb_guard_sys_links(dev, "slaves", descend_to, f))
-			f->is_cut = true;
-		if (loop) {
-			look_behind_loop(f, loop);
-			if (!loop->id.ino)
-				descend(f, loop->id.dev);
-		}
-	}
-	f->depth--;
-}
-
-static bool descend_to(void *arg, dev_t dev, const char *name)
-{
-	struct family *f = (struct family *)arg;
-
-	struct lb_guard_id id = {.dev = dev};
-
-	(void)name;
-	f->role = ROLE_BELOW;
-	if (!enter(f, id))
-		return true;
-	f->role = ROLE_ABOVE;
-	climb_loops(f, &id);
-	descend(f, dev);
-	return true;
-}
-
-static void gather(struct family *f, const struct lb_lun *lun)
-{
-	struct lb_guard_id self = {.dev = lun->dev};
-
-	if (lun->kind != LB_LUN_BLOCK)
-		self.ino = lun->ino;
-	f->role = ROLE_SELF;
-	f->depth = 0;
-	enter(f, self);
-	climb(f, self);
-	if (!self.ino)
-		descend(f, self.dev);
-}
-
 /* ---- who uses one of them */
 
 /* "", "its partition sda1 is ", "vg-lv on it is ", "sda below it is ". Returns BUF. */
-static const char *subject(const struct node *node, char *buf, size_t n)
+static const char *subject(const struct lb_member *member, char *buf, size_t n)
 {
 	char name[128] = "the file";
 
 	buf[0] = '\0';
-	if (!node->id.ino)
-		lb_guard_sys_name(node->id.dev, name, sizeof(name));
-	if (node->role == ROLE_PART)
+	if (!member->id.ino)
+		lb_guard_sys_name(member->id.dev, name, sizeof(name));
+	if (member->role == LB_ROLE_PART)
 		snprintf(buf, n, "its partition %.64s is ", name);
-	else if (node->role != ROLE_SELF)
-		snprintf(
-			buf, n, "%.64s %s it is ", name, node->role == ROLE_ABOVE ? "on" : "below");
+	else if (member->role != LB_ROLE_SELF)
+		snprintf(buf, n, "%.64s %s it is ", name,
+			member->role == LB_ROLE_ABOVE ? "on" : "below");
 	return buf;
-}
-
-static const struct node *find(const struct family *f, const struct lb_user *u)
-{
-	for (size_t i = 0; i < f->n; i++) {
-		if (is_same(&f->nodes[i].id, &u->id))
-			return &f->nodes[i];
-	}
-	return NULL;
 }
 
 /*
  * Below it, a process that only reads does no harm: multipathd has every path open. On it, any
  * counts: ASM's instances hold nothing exclusively.
  */
-static bool counts(const struct node *node, const struct lb_user *u)
+static bool counts(const struct lb_member *member, const struct lb_user *u)
 {
-	return u->kind != LB_USER_PROCESS || node->role != ROLE_BELOW || u->can_write;
+	return u->kind != LB_USER_PROCESS || member->role != LB_ROLE_BELOW || u->can_write;
 }
 
-static void word_use(struct lb_use *use, const struct node *node, const struct lb_user *u, size_t n)
+static void word_use(
+	struct lb_use *use, const struct lb_member *member, const struct lb_user *u, size_t n)
 {
 	char who[128], more[48] = "";
 
-	subject(node, who, sizeof(who));
+	subject(member, who, sizeof(who));
 	if (n > 1)
 		snprintf(more, sizeof(more), " (and %zu more such)", n - 1);
 	switch (u->kind) {
@@ -297,18 +103,19 @@ static void word_use(struct lb_use *use, const struct node *node, const struct l
 }
 
 /* Of the kinds FROM to TO, the worst first. */
-static void find_users(const struct family *f, int from, int to, struct lb_use *use)
+static void find_users(const struct lb_family *f, int from, int to, struct lb_use *use)
 {
 	for (int kind = from; kind <= to && !use->in_use; kind++) {
-		const struct node *first_node = NULL;
+		const struct lb_member *first_member = NULL;
 		const struct lb_user *first = NULL;
 		size_t n = 0;
 
 		for (size_t i = 0; i < f->scan->n; i++) {
 			const struct lb_user *u = &f->scan->users[i];
-			const struct node *node = (int)u->kind == kind ? find(f, u) : NULL;
+			const struct lb_member *member =
+				(int)u->kind == kind ? lb_family_find(f, &u->id) : NULL;
 
-			if (!node || !counts(node, u))
+			if (!member || !counts(member, u))
 				continue;
 			/* several descriptors of one process are one use, and a mount that
 			 * other namespaces have as well is one */
@@ -318,11 +125,11 @@ static void find_users(const struct family *f, int from, int to, struct lb_use *
 			n++;
 			if (!first) {
 				first = u;
-				first_node = node;
+				first_member = member;
 			}
 		}
 		if (first)
-			word_use(use, first_node, first, n);
+			word_use(use, first_member, first, n);
 	}
 }
 
@@ -395,34 +202,34 @@ static void word_holder(struct lb_use *use, dev_t dev)
 }
 
 /* Paths are multipathd's, which has them open all the time: that is no use of its own. */
-static void find_multipath(const struct family *f, struct lb_use *use)
+static void find_multipath(const struct lb_family *f, struct lb_use *use)
 {
 	char name[128], uuid[160];
 
 	for (size_t i = 0; i < f->n && !use->in_use; i++) {
-		const struct node *node = &f->nodes[i];
+		const struct lb_member *member = &f->members[i];
 
-		if (node->role != ROLE_ABOVE || node->id.ino ||
-			!lb_guard_sys_text(node->id.dev, "dm/uuid", uuid, sizeof(uuid)) ||
+		if (member->role != LB_ROLE_ABOVE || member->id.ino ||
+			!lb_guard_sys_text(member->id.dev, "dm/uuid", uuid, sizeof(uuid)) ||
 			strncmp(uuid, "mpath-", 6))
 			continue;
-		lb_guard_sys_name(node->id.dev, name, sizeof(name));
+		lb_guard_sys_name(member->id.dev, name, sizeof(name));
 		used(use, "a path of the multipath map %.100s", name);
 		say(use, "give /dev/mapper/%.100s in its place", name);
 	}
 }
 
 /* The one that has to go first: the highest. A partition of a holder goes with it. */
-static void find_holders(const struct family *f, struct lb_use *use)
+static void find_holders(const struct lb_family *f, struct lb_use *use)
 {
-	const struct node *top = NULL;
+	const struct lb_member *top = NULL;
 
 	for (size_t i = 0; i < f->n && !use->in_use; i++) {
-		const struct node *node = &f->nodes[i];
+		const struct lb_member *member = &f->members[i];
 
-		if (node->role == ROLE_ABOVE && !node->id.ino && !lb_guard_sys_disk(node->id.dev) &&
-			(!top || node->depth > top->depth))
-			top = node;
+		if (member->role == LB_ROLE_ABOVE && !member->id.ino &&
+			!lb_guard_sys_disk(member->id.dev) && (!top || member->depth > top->depth))
+			top = member;
 	}
 	if (top)
 		word_holder(use, top->id.dev);
@@ -431,18 +238,19 @@ static void find_holders(const struct family *f, struct lb_use *use)
 /* ---- the LUN itself */
 
 /* Any I/O to a suspended map waits until it is resumed, and so does all that lies on it. */
-static void find_suspended(const struct family *f, struct lb_use *use)
+static void find_suspended(const struct lb_family *f, struct lb_use *use)
 {
 	char name[128];
 	uint64_t v;
 
 	for (size_t i = 0; i < f->n; i++) {
-		const struct node *node = &f->nodes[i];
+		const struct lb_member *member = &f->members[i];
 
-		if ((node->role != ROLE_SELF && node->role != ROLE_BELOW) || node->id.ino ||
-			!lb_guard_sys_number(node->id.dev, "dm/suspended", &v) || !v)
+		if ((member->role != LB_ROLE_SELF && member->role != LB_ROLE_BELOW) ||
+			member->id.ino ||
+			!lb_guard_sys_number(member->id.dev, "dm/suspended", &v) || !v)
 			continue;
-		lb_guard_sys_name(node->id.dev, name, sizeof(name));
+		lb_guard_sys_name(member->id.dev, name, sizeof(name));
 		used(use, "%.100s is suspended, what is on it cannot be read", name);
 		say(use, "dmsetup resume %.100s", name);
 		use->is_hung = true;
@@ -508,14 +316,14 @@ static void try_alone(const struct lb_lun *lun, struct lb_use *use)
 void lb_guard_use(
 	const struct lb_scan *scan, const struct lb_lun *lun, bool is_ours, struct lb_use *use)
 {
-	struct family f = {.scan = scan};
+	struct lb_family f;
 
 	*use = (struct lb_use){.in_use = false};
 	if (lun->kind == LB_LUN_BLOCK && !lb_guard_sys_knows(lun->dev)) {
 		used(use, "sysfs does not know it, so it cannot be told who uses it");
 		return;
 	}
-	gather(&f, lun);
+	lb_family_gather(&f, scan, lun);
 	find_suspended(&f, use);
 	find_users(&f, LB_USER_MOUNT, LB_USER_EXPORT, use);
 	find_multipath(&f, use);
@@ -529,5 +337,5 @@ void lb_guard_use(
 		used(use, "sysfs does not tell all that lies on it");
 	if (!is_ours)
 		try_alone(lun, use);
-	free(f.nodes);
+	lb_family_done(&f);
 }

@@ -9,12 +9,15 @@
 #define BURST  1.05 /* above it one catches up */
 
 #define BASE_MOST  100 /* quiet intervals that a baseline is made of */
-#define BASE_LEAST 5
+#define BASE_LEAST LB_OUTAGE_POINTS_MIN
 
 /* A fall must be this many standard errors; less beside an event, of which there are few. */
 #define SURE       6.0
 #define SURE_EVENT 4.0
 #define BASE_SURE  20 /* quiet intervals; where there are fewer, no less will do */
+/* Whatever the noise, next to nothing is no noise. */
+#define DEAD       0.1 /* of the baseline, beside an event; else twice in a row */
+#define DEAD_LEAST 20  /* xfers that were to be expected */
 /* For what no event stands beside: */
 #define LEAST_LOST 0.5 /* of an interval's work */
 #define DEEP       0.5 /* of the baseline: it must fall to that where these are fewer */
@@ -27,6 +30,8 @@
 #define LIKENESS        0.5
 #define LIKENESS_WEIGHT 10
 #define LIKENESS_MOST   0.9
+
+#define NONE SIZE_MAX
 
 #define EVENT_BEFORE 2 /* intervals from the event to the fall */
 #define EVENT_AFTER  1 /* the kernel's word is looked for once a second */
@@ -268,11 +273,19 @@ static bool has_been_there(const struct scan *s, const struct level *l)
 	return n >= BASE_LEAST || (n && s->before.sorted[n - 1] >= FALLEN * l->base);
 }
 
+/* Whether interval I has next to nothing of level L. */
+static bool is_dead(const struct scan *s, size_t i, const struct level *l)
+{
+	return rate(&s->points[i]) < DEAD * l->base &&
+	       l->base * length(&s->points[i]) >= DEAD_LEAST;
+}
+
 /*
  * Whether the rate has fallen from interval I on: the mean of it and those that follow is so low
  * that chance does not explain it. A fall of a few percent needs more of them than a deep one.
+ * Returns the interval by which that is sure; NONE: it has not.
  */
-static bool has_fallen(const struct scan *s, size_t i, const struct level *l)
+static size_t fallen_by(const struct scan *s, size_t i, const struct level *l)
 {
 	const bool may_be_alone = has_been_there(s, l);
 	const double sure_event = l->n < BASE_SURE ? SURE : SURE_EVENT;
@@ -286,25 +299,34 @@ static bool has_fallen(const struct scan *s, size_t i, const struct level *l)
 		add_to(&sum, &s->points[k]);
 		fall = l->base - sum.xfers / sum.secs;
 		if (fall <= (1 - FALLEN) * l->base)
-			return false;
+			return NONE;
 		if (s->is_near[i] && fall > sure_event * sigma)
-			return true;
+			return k;
+		if (is_dead(s, k, l) &&
+			(s->is_near[k] || (may_be_alone && k > i && is_dead(s, k - 1, l))))
+			return k;
 		if (may_be_alone && fall > fmax(SURE * sigma, least_fall) &&
 			fall * sum.secs >= least_lost)
-			return true;
+			return k;
 	}
-	return false;
+	return NONE;
 }
 
 /*
- * The rate that parts an outage of mean rate FALLEN_TO from what is around it. Where there is no
- * noise, 95% of the baseline; noise alone goes below that, but seldom below this.
+ * The rate that parts level L from an outage, where it lies BETWEEN the two: 95% of the baseline
+ * where there is no noise, and where there is some what that alone seldom goes below.
  */
-static double edge_of(const struct level *l, double fallen_to)
+static double edge_of(const struct level *l, double between)
 {
-	double between = (l->base + fallen_to) / 2;
-
 	return fmin(FALLEN * l->base, fmax(l->base - 2 * l->spread, between));
+}
+
+/* That of the end of an outage. What is left of the rate is less noisy than the rate was. */
+static double upper_edge(const struct level *l, const struct sum *outage)
+{
+	double left = fmax(outage->xfers / outage->secs, DEAD * DEAD * l->base);
+
+	return edge_of(l, sqrt(l->base * left));
 }
 
 /* Whether the rate is back at level L from interval I on, or from there to the run's end. */
@@ -326,20 +348,22 @@ static bool has_recovered(const struct scan *s, size_t i, const struct level *l,
 	       l->base - fmax((1 - FALLEN) * l->base, CHANCE * sigma_of(l, n));
 }
 
-/* The first of the intervals FROM up to TO that did not just happen to be low before the fall. */
-static size_t trim(const struct scan *s, size_t from, size_t to, double edge)
+/* The first interval from FROM on that did not just happen to be low before the fall, which was
+ * there by BY and left so much. */
+static size_t trim(const struct scan *s, size_t from, size_t by, const struct level *l, double left)
 {
+	const double edge = edge_of(l, (l->base + left) / 2);
 	struct sum sum = {0};
 	size_t first = from;
 
-	for (size_t i = from; i < to; i++) {
+	for (size_t i = from; i < by; i++) {
 		add_to(&sum, &s->points[i]);
 		if (sum.xfers < edge * sum.secs)
 			continue;
 		first = i + 1;
 		sum = (struct sum){0};
 	}
-	return first < to ? first : from;
+	return first;
 }
 
 /* ---- what it cost ---- */
@@ -391,18 +415,18 @@ static size_t catch_up(const struct scan *s, size_t i, const struct level *l, st
 	return k;
 }
 
-static size_t measure(const struct scan *s, size_t i, const struct level *l, struct lb_outage *o)
+/* The outage that begins about interval I and was there by BY; returns the first one after it. */
+static size_t measure(
+	const struct scan *s, size_t i, size_t by, const struct level *l, struct lb_outage *o)
 {
-	size_t end = i + 1;
 	struct sum sum = {0};
+	size_t end = by + 1;
 
-	add_to(&sum, &s->points[i]);
-	while (end < s->n && !has_recovered(s, end, l, edge_of(l, sum.xfers / sum.secs)))
+	add_to(&sum, &s->points[by]);
+	while (end < s->n && !has_recovered(s, end, l, upper_edge(l, &sum)))
 		add_to(&sum, &s->points[end++]);
-	i = trim(s, i, end, edge_of(l, sum.xfers / sum.secs));
-	*o = (struct lb_outage){.baseline_per_s = l->base};
-	o->has_recovered = end < s->n;
-	sum_up(s, i, end, o);
+	*o = (struct lb_outage){.baseline_per_s = l->base, .has_recovered = end < s->n};
+	sum_up(s, trim(s, i, by, l, sum.xfers / sum.secs), end, o);
 	return catch_up(s, end, l, o);
 }
 
@@ -425,13 +449,15 @@ static int scan(struct scan *s, struct lb_outage **out)
 		const struct quiet *q = yardstick(s);
 		struct lb_outage o;
 		struct level l;
+		size_t by;
 
 		if (q->n < BASE_LEAST)
 			break;
 		if (rate(&s->points[i]) < FALLEN * median(q)) {
 			l = level_of(q, length(&s->points[i]));
-			if (has_fallen(s, i, &l)) {
-				i = measure(s, i, &l, &o);
+			by = fallen_by(s, i, &l);
+			if (by != NONE) {
+				i = measure(s, i, by, &l, &o);
 				if (add(out, (size_t)n, &o))
 					return -ENOMEM;
 				n++;

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define LB_OUTAGE_POINTS_MIN 5 /* fewer have no baseline */
+
 /* One interval; times in seconds from the window's opening. Latencies of reads and writes together,
  * or of responses in open loop; < 0: unknown. */
 struct lb_outage_point {

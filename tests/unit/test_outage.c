@@ -353,15 +353,13 @@ static void too_short_to_tell(void **state)
 	(void)state;
 	assert_int_equal(find(s), 0);
 	assert_null(s->found);
-	more(s, 4, 1, 1000);
+	more(s, 3, 1, 1000);
 	more(s, 1, 1, 0);
-	event(s, 4, INFINITY);
+	event(s, 3.5, INFINITY);
 	assert_int_equal(find(s), 0);
-	s->n = 0;
-	more(s, 5, 1, 1000);
 	more(s, 1, 1, 0);
 	assert_int_equal(find(s), 1); /* five will do */
-	spans(&s->found[0], 5, 6, 1);
+	spans(&s->found[0], 3, 5, 2);
 	assert_false(s->found[0].has_recovered);
 	end(s);
 }
@@ -413,6 +411,38 @@ static void noise_is_no_outage(void **state)
 	}
 	assert_int_equal(outages, 0);
 	assert_in_range(alike, 0, 8); /* in 333 hours */
+	end(s);
+}
+
+/* A busy host makes any rate, but not nothing for seconds. */
+static void nothing_is_no_noise(void **state)
+{
+	static const int counts[] = {40000, 9000, 71000, 22000, 3000, 55000, 18000, 64000};
+	struct series *s = begin();
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		more(s, 1, 1, counts[i]);
+	more(s, 1, 1, 12000);
+	more(s, 1, 1, 0);
+	assert_int_equal(find(s), 0);
+	s->n--;
+	event(s, 8.3, 9.9); /* one will do beside an event; it began in the one before */
+	more(s, 1, 1, 0);
+	more(s, 2, 1, 20000);
+	for (int i = 0; i < 8; i++)
+		more(s, 1, 1, counts[i]);
+	assert_int_equal(find(s), 1);
+	spans(&s->found[0], 8, 10, 2);
+	s->n_ev = 0;
+	assert_int_equal(find(s), 0);
+	s->n = 9;
+	more(s, 2, 1, 10);
+	more(s, 2, 1, 20000);
+	for (int i = 0; i < 8; i++)
+		more(s, 1, 1, counts[i]);
+	assert_int_equal(find(s), 1); /* without one it takes two */
+	spans(&s->found[0], 8, 11, 3);
 	end(s);
 }
 
@@ -470,6 +500,7 @@ int main(void)
 		cmocka_unit_test(latencies_on_the_way),
 		cmocka_unit_test(too_short_to_tell),
 		cmocka_unit_test(noise_is_no_outage),
+		cmocka_unit_test(nothing_is_no_noise),
 		cmocka_unit_test(outages_in_noise),
 	};
 

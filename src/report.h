@@ -64,7 +64,6 @@ void lb_report_stream_end(FILE *out, const struct lb_result *r, int status, uint
 /* --until steady: a line of text, if it was asked for, and the key "steady_state". */
 int lb_report_steady(FILE *out, const struct lb_result *r);
 void lb_report_steady_json(struct lb_json *j, const struct lb_result *r);
-
 /* What is run, on how many LUNs and by which engine: a line for each stream, and why that
  * engine. Returns 0 or -ENOMEM. */
 int lb_report_streams(FILE *out, const struct lb_result *r);
@@ -84,6 +83,25 @@ int lb_report_faults(FILE *out, const struct lb_result *r, char *const *labels);
  * Returns 0 or -ENOMEM.
  */
 int lb_report_events(FILE *out, const struct lb_result *r, char *const *labels);
+
+/* An outage of a LUN, or of all together (is_total). */
+struct lb_report_outage {
+	const struct lb_outage *o;
+	uint32_t row;
+	bool is_total;
+};
+
+/* How many R has to tell people of, and of these the *N (at most) that cost the most, by their
+ * begin; *N becomes how many these are. The caller frees. NULL: no memory. */
+uint32_t lb_report_outages_count(const struct lb_result *r);
+struct lb_report_outage *lb_report_outages_pick(const struct lb_result *r, uint32_t *n);
+
+/* PICK in words; N bytes with the NUL. LABELS: of the LUNs. Returns BUF. */
+char *lb_report_outage_words(
+	char *buf, size_t n, const struct lb_report_outage *pick, char *const *labels);
+
+/* The key "outages" of row ROW (n_luns: the total) into the object open in J. */
+void lb_report_outages_json(struct lb_json *j, const struct lb_result *r, uint32_t row);
 
 /* The same for programs: the keys "events" and "events_dropped" into the object open in J. */
 void lb_report_events_json(struct lb_json *j, const struct lb_result *r);

@@ -1,6 +1,7 @@
 /* The time line: what befell the LUNs and when, for people and for programs. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "table.h"
 
 #define LINES_MAX   20 /* of the time line; the JSON has all */
+#define OUTAGES_MAX 8  /* the total's among them */
 #define ROWS_MAX    8  /* of silent LUNs */
 #define NEAR_NS     LB_NSEC_PER_SEC
 #define SILENCE_MIN LB_NSEC_PER_SEC /* what is shorter is told by the latencies */
@@ -121,62 +123,109 @@ static struct lb_event_fold fold_at(
 	return fold;
 }
 
-static void time_of(char *buf, size_t n, const struct lb_event_fold *fold, uint64_t open_ns)
-{
-	double from = seconds(fold->from_ns, open_ns);
+/* A line of the time line: events, or an outage. */
+struct line {
+	uint32_t place;      /* among those of one time */
+	double from_s, to_s; /* INFINITY: to the end */
+	struct lb_event_fold fold;
+	const struct lb_report_outage *outage; /* NULL: the fold */
+};
 
-	if (fold->to_ns == LB_NEVER)
-		snprintf(buf, n, "%.1f s to the end", from);
-	else if (fold->to_ns - fold->from_ns < NEAR_NS / 10)
-		snprintf(buf, n, "%.1f s", from);
-	else
-		snprintf(buf, n, "%.1f to %.1f s", from, seconds(fold->to_ns, open_ns));
+static int by_from(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	if (x->from_s != y->from_s)
+		return x->from_s < y->from_s ? -1 : 1;
+	return (x->place > y->place) - (x->place < y->place);
 }
 
-static void print_lines(FILE *out, const struct lb_result *r, char *const *labels,
-	const struct lb_event_fold *folds, uint32_t n)
+static void time_of(char *buf, size_t n, const struct line *line)
+{
+	if (isinf(line->to_s))
+		snprintf(buf, n, "%.1f s to the end", line->from_s);
+	else if (line->to_s - line->from_s < NEAR_NS / 10 / 1e9)
+		snprintf(buf, n, "%.1f s", line->from_s);
+	else
+		snprintf(buf, n, "%.1f to %.1f s", line->from_s, line->to_s);
+}
+
+static void print_lines(FILE *out, char *const *labels, const struct line *lines, uint32_t n)
 {
 	char when[64], words[1024];
 	size_t width = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		time_of(when, sizeof(when), &folds[i], r->open_ns);
+		time_of(when, sizeof(when), &lines[i]);
 		if (strlen(when) > width)
 			width = strlen(when);
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		time_of(when, sizeof(when), &folds[i], r->open_ns);
+		time_of(when, sizeof(when), &lines[i]);
 		fprintf(out, "  %-*s  ", (int)width, when);
-		lb_event_words(words, sizeof(words), &folds[i], (const char *const *)labels, false);
+		if (lines[i].outage)
+			lb_report_outage_words(words, sizeof(words), lines[i].outage, labels);
+		else
+			lb_event_words(words, sizeof(words), &lines[i].fold,
+				(const char *const *)labels, false);
 		lb_report_wrapped(out, words, width + 4, width + 4);
 	}
 }
 
-static int print_events(FILE *out, const struct lb_result *r, char *const *labels)
+/* The events of R, as at most LINES_MAX lines; returns these, and in *MORE what there was no line
+ * for. TOLD: zeros, for each. */
+static uint32_t event_lines(
+	const struct lb_result *r, struct line *lines, char *told, uint32_t *more)
 {
-	struct lb_event_fold folds[LINES_MAX];
 	uint64_t end_ns = r->open_ns + r->window_ns.v;
-	char *told = calloc(r->n_events + 1, 1);
-	uint32_t n = 0, n_more = 0;
+	uint32_t n = 0;
 
-	if (!told)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < r->n_events; i++) {
+		struct line *line = &lines[n];
+
 		if (told[i])
 			continue;
-		if (n < LINES_MAX)
-			folds[n++] = fold_at(r, i, r->n_events > LINES_MAX, end_ns, told);
-		else
-			n_more++;
+		if (n == LINES_MAX) {
+			++*more;
+			continue;
+		}
+		*line = (struct line){
+			.place = n, .fold = fold_at(r, i, r->n_events > LINES_MAX, end_ns, told)};
+		line->from_s = seconds(line->fold.from_ns, r->open_ns);
+		line->to_s = line->fold.to_ns == LB_NEVER ? INFINITY
+							  : seconds(line->fold.to_ns, r->open_ns);
+		n++;
 	}
-	free(told);
-	fprintf(out, "\nwhat befell the LUNs, by seconds of the measured time\n");
-	print_lines(out, r, labels, folds, n);
-	if (n_more)
-		fprintf(out, "  and %" PRIu32 " more; --json has them all\n", n_more);
+	return n;
+}
+
+static int print_events(FILE *out, const struct lb_result *r, char *const *labels)
+{
+	struct line lines[LINES_MAX + OUTAGES_MAX];
+	char *told = calloc(r->n_events + 1, 1);
+	uint32_t n = 0, n_more = 0, n_outages = OUTAGES_MAX;
+	struct lb_report_outage *outages = lb_report_outages_pick(r, &n_outages);
+	int rc = told && outages ? 0 : -ENOMEM;
+
+	if (!rc) {
+		n = event_lines(r, lines, told, &n_more);
+		for (uint32_t i = 0; i < n_outages; i++, n++)
+			lines[n] = (struct line){.place = n,
+				.from_s = outages[i].o->begin_s,
+				.to_s = outages[i].o->end_s,
+				.outage = &outages[i]};
+		n_more += lb_report_outages_count(r) - n_outages;
+		qsort(lines, n, sizeof(*lines), by_from);
+		fprintf(out, "\nwhat befell the LUNs, by seconds of the measured time\n");
+		print_lines(out, labels, lines, n);
+		if (n_more)
+			fprintf(out, "  and %" PRIu32 " more; --json has them all\n", n_more);
+	}
 	if (r->events_dropped)
 		fprintf(out, "  and %" PRIu32 " for which there was no room\n", r->events_dropped);
-	return 0;
+	free(outages);
+	free(told);
+	return rc;
 }
 
 /* One stall is told of as an event, and what is short by the latencies. */
@@ -236,7 +285,8 @@ static int print_silences(FILE *out, const struct lb_result *r, char *const *lab
 
 int lb_report_events(FILE *out, const struct lb_result *r, char *const *labels)
 {
-	int rc = r->n_events && r->window_ns.has ? print_events(out, r, labels) : 0;
+	bool has_any = r->n_events || lb_report_outages_count(r);
+	int rc = has_any && r->window_ns.has ? print_events(out, r, labels) : 0;
 
 	return rc ? rc : print_silences(out, r, labels);
 }

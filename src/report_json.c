@@ -249,6 +249,7 @@ static void put_luns(struct lb_json *j, const struct lb_result *r)
 		lb_report_silence(j, &l->silence);
 		put_figures(j, r, &l->fig, l->op);
 		lb_report_series_row(j, r, i);
+		lb_report_outages_json(j, r, i);
 		lb_json_close(j, '}');
 	}
 	lb_json_close(j, ']');
@@ -483,6 +484,7 @@ int lb_report_json(FILE *out, const struct lb_result *r)
 	lb_report_silence(&j, &r->silence);
 	put_figures(&j, r, &r->total, r->op);
 	lb_report_series_row(&j, r, r->n_luns);
+	lb_report_outages_json(&j, r, r->n_luns);
 	lb_json_close(&j, '}');
 	put_luns(&j, r);
 	lb_report_series(&j, r);

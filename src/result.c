@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "figures.h"
 #include "history.h"
+#include "outages.h"
 
 const uint32_t lb_pct_ppm[LB_PCTS] = {500000, 900000, 990000, 999000, 999900};
 const char *const lb_pct_names[LB_PCTS] = {"p50", "p90", "p99", "p99.9", "p99.99"};
@@ -243,6 +244,9 @@ static int measured_make(struct lb_result *r, const struct lb_board *b, const st
 		r->steady = b->steady;
 	}
 	lb_trend_make(&r->trend, r->series);
+	ret = lb_outages_make(r);
+	if (ret)
+		return ret;
 	cpu_make(r, b);
 	ending_make(r, b, o);
 	return lb_findings_make(r, b);
@@ -292,11 +296,15 @@ void lb_result_done(struct lb_result *r)
 {
 	if (!r)
 		return;
+	for (uint32_t i = 0; r->outages && i <= r->n_luns; i++)
+		free(r->outages[i].at);
+	free(r->outages);
 	free(r->luns);
 	free(r->op_figs);
 	free(r->findings);
 	free(r->events);
 	r->luns = NULL;
+	r->outages = NULL;
 	r->events = NULL;
 	r->findings = NULL;
 }

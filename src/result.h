@@ -7,6 +7,7 @@
 
 #include "board.h"
 #include "config.h"
+#include "outage.h"
 #include "stats.h"
 #include "trend.h"
 
@@ -75,6 +76,11 @@ struct lb_lun_result {
 	struct lb_fig_f64 passes;          /* over the region; seq and perm only */
 };
 
+struct lb_outages {
+	struct lb_outage *at;
+	uint32_t n;
+};
+
 struct lb_result {
 	const struct lb_config *cfg;
 	const struct lb_plan *plan; /* NULL: refused before there was one */
@@ -94,12 +100,15 @@ struct lb_result {
 
 	const struct lb_series *series; /* NULL: none; it may have no points */
 	struct lb_trend trend;
-	struct lb_steady steady; /* of --until steady */
-	uint64_t stream_dropped; /* lines of --stream that nobody read in time */
+	struct lb_steady steady;   /* of --until steady */
+	uint64_t stream_dropped;   /* lines of --stream that nobody read in time */
 	struct lb_silence silence; /* the longest of any LUN; the others are sums over all */
 
 	const struct lb_event **events; /* by their begin */
 	uint32_t n_events, events_dropped;
+
+	struct lb_outages
+		*outages; /* of each LUN, then of all together; NULL: none were looked for */
 
 	struct lb_fig_u64 window_ns;
 	uint64_t open_ns;           /* when it opened, on the clock of the run; 0: it never did */

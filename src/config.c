@@ -138,14 +138,14 @@ static int add_targets_file(struct lb_config *cfg, struct lb_err *err)
 }
 
 /* by enum lb_command */
-static const char *const commands[] = {NULL, "list", "check"};
+static const char *const commands[] = {NULL, "list", "check", "report"};
 
 int lb_config_parse(struct lb_config *cfg, int argc, char **argv, struct lb_err *err)
 {
 	int rc;
 
 	memset(cfg, 0, sizeof(*cfg));
-	for (int i = LB_CMD_LIST; argc > 1 && i <= LB_CMD_CHECK; i++)
+	for (int i = LB_CMD_LIST; argc > 1 && i <= LB_CMD_REPORT; i++)
 		if (!strcmp(argv[1], commands[i]))
 			cfg->command = i;
 	if (cfg->command != LB_CMD_RUN) {
@@ -248,27 +248,6 @@ static int check_outputs(const struct lb_config *cfg, struct lb_err *err)
 	return 0;
 }
 
-/* lunbench list takes no more than says what to list and where to. */
-static int check_list(const struct lb_config *cfg, struct lb_err *err)
-{
-	static const char *const taken[] = {"targets", "json"};
-
-	for (size_t s = 0; s < cfg->n_sets; s++) {
-		const struct lb_opt_set *set = &cfg->sets[s];
-
-		for (size_t i = 0; i < set->n; i++) {
-			const char *name = set->rows[i].name;
-
-			if (set->source[i] != LB_SRC_DEFAULT && strcmp(name, taken[0]) &&
-				strcmp(name, taken[1]))
-				return refuse(cfg, name, err,
-					"is of no use to lunbench list, which takes --targets and "
-					"--json");
-		}
-	}
-	return cfg->n_targets || cfg->targets_file ? check_targets(cfg, err) : 0;
-}
-
 static bool is_given(const struct lb_config *cfg, const char *name)
 {
 	for (size_t s = 0; s < cfg->n_sets; s++)
@@ -276,6 +255,54 @@ static bool is_given(const struct lb_config *cfg, const char *name)
 			if (!strcmp(cfg->sets[s].rows[i].name, name))
 				return cfg->sets[s].source[i] != LB_SRC_DEFAULT;
 	return false;
+}
+
+/* Refuses any option but TAKEN (two), which are all that the command NAME can use. */
+static int check_taken(
+	const struct lb_config *cfg, const char *name, const char *const *taken, struct lb_err *err)
+{
+	for (size_t s = 0; s < cfg->n_sets; s++) {
+		const struct lb_opt_set *set = &cfg->sets[s];
+
+		for (size_t i = 0; i < set->n; i++) {
+			const char *opt = set->rows[i].name;
+
+			if (set->source[i] != LB_SRC_DEFAULT && strcmp(opt, taken[0]) &&
+				strcmp(opt, taken[1]))
+				return refuse(cfg, opt, err,
+					"is of no use to lunbench %s, which takes --%s and --%s",
+					name, taken[0], taken[1]);
+		}
+	}
+	return 0;
+}
+
+static int check_list(const struct lb_config *cfg, struct lb_err *err)
+{
+	static const char *const taken[] = {"targets", "json"};
+	int rc = check_taken(cfg, "list", taken, err);
+
+	if (rc || (!cfg->n_targets && !cfg->targets_file))
+		return rc;
+	return check_targets(cfg, err);
+}
+
+static int check_report(const struct lb_config *cfg, struct lb_err *err)
+{
+	static const char *const taken[] = {"outage", "json"};
+	int rc = check_taken(cfg, "report", taken, err);
+	char name[256];
+
+	if (rc)
+		return rc;
+	if (cfg->n_targets)
+		return lb_fail(err, LB_ST_USAGE, EINVAL,
+			"lunbench report looks at no target: %s is one too many",
+			lb_shorten(name, sizeof(name), cfg->targets[0]));
+	if (!cfg->outage_path)
+		return lb_fail(err, LB_ST_USAGE, EINVAL,
+			"lunbench report needs --outage RESULT.json: a result that --json wrote");
+	return 0;
 }
 
 /* Options that say something of writes, where there are none, were meant otherwise. */
@@ -336,6 +363,11 @@ int lb_config_check(struct lb_config *cfg, struct lb_err *err)
 
 	if (cfg->command == LB_CMD_LIST)
 		return check_list(cfg, err);
+	if (cfg->command == LB_CMD_REPORT)
+		return check_report(cfg, err);
+	if (cfg->outage_path)
+		return refuse(
+			cfg, "outage", err, "is of a run that is over: lunbench report --outage");
 	if (!rc)
 		rc = check_writes(cfg, err);
 	if (!rc && cfg->threads_per_lun > cfg->qd)
@@ -377,6 +409,7 @@ void lb_config_print_help(FILE *out, const struct lb_config *cfg)
 	fputs("Usage: lunbench [OPTION]... LUN...\n"
 	      "       lunbench list [--targets FILE] [--json FILE] [LUN]...\n"
 	      "       lunbench check [OPTION]... LUN...\n"
+	      "       lunbench report --outage RESULT.json [--json FILE]\n"
 	      "\n"
 	      "Drives block devices as a database would, all at the same time, and says what\n"
 	      "each of them did: transfers, rates, latencies. It reads, unless told to write.\n"
@@ -387,6 +420,7 @@ void lb_config_print_help(FILE *out, const struct lb_config *cfg)
 	      "whether a write would be refused.\n"
 	      "lunbench check says, without I/O, what would stop or distort the run that the\n"
 	      "same options ask for.\n"
+	      "lunbench report says of a result that --json saved what its outages cost.\n"
 	      "\n"
 	      "SIZE is bytes, or with k, M, G, T or P: powers of 1024. TIME is seconds, or with\n"
 	      "ns, us, ms, s, m, h or d. Options and LUNs may be mixed; -- ends the options.\n"

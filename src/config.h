@@ -11,7 +11,7 @@
 #include "err.h"
 #include "opt.h"
 
-enum lb_command { LB_CMD_RUN, LB_CMD_LIST, LB_CMD_CHECK };
+enum lb_command { LB_CMD_RUN, LB_CMD_LIST, LB_CMD_CHECK, LB_CMD_REPORT };
 enum lb_op { LB_READ, LB_WRITE, LB_OPS }; /* of one transfer */
 enum lb_op_asked { LB_OP_READ, LB_OP_WRITE, LB_OP_RW };
 enum lb_sync { LB_SYNC_NONE, LB_SYNC_DSYNC };
@@ -69,7 +69,7 @@ struct lb_config {
 	/* when things go wrong */
 	int on_error;        /* enum lb_on_error */
 	uint32_t max_errors; /* in a row, and the LUN is given up; 0: never */
-	uint64_t stall_ns; /* a LUN that does nothing for so long has stalled */
+	uint64_t stall_ns;   /* a LUN that does nothing for so long has stalled */
 	/* targets */
 	const char *targets_file;
 	struct lb_scratch scratch;
@@ -80,6 +80,7 @@ struct lb_config {
 	uint64_t interval_ns;    /* of the time series */
 	const char *stream_path; /* NULL: none; "-": stdout in place of the text */
 	const char *json_path;   /* NULL: none; "-": stdout in place of the text */
+	const char *outage_path; /* the saved result that `lunbench report` is of; "-": stdin */
 	int hist;
 	int progress;
 	bool help, version;

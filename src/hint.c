@@ -40,7 +40,7 @@ static const struct lb_opt *option_of(
 const char *lb_hint(
 	char *buf, size_t n, const struct lb_opt_set *sets, size_t n_sets, const char *name)
 {
-	static const char *const commands[] = {"list", "check"};
+	static const char *const commands[] = {"list", "check", "report"};
 	const struct lb_opt *opt = strchr(name, '/') ? NULL : option_of(sets, n_sets, name);
 
 	buf[0] = '\0';

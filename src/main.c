@@ -16,6 +16,7 @@
 #include "output.h"
 #include "report.h"
 #include "result.h"
+#include "saved.h"
 #include "shm.h"
 #include "supervise.h"
 #include "sysfs.h"
@@ -27,6 +28,7 @@ struct run {
 	struct lb_board *board;
 	struct lb_outcome outcome;
 	struct lb_result result;
+	struct lb_saved saved;
 	struct lb_output json, text, stream;
 	struct lb_feed feed;
 };
@@ -268,6 +270,25 @@ static int list(struct run *r)
 	return status;
 }
 
+static int report(struct run *r)
+{
+	struct lb_err err;
+	int status = LB_OK;
+	FILE *out;
+
+	if (lb_saved_load(&r->saved, r->cfg.outage_path, &err))
+		return complain_of(&err);
+	if (has_text(r)) {
+		out = begin_text(r);
+		status = out ? end_output(&r->text, lb_report_saved(out, &r->saved), true)
+			     : LB_ST_OUTPUT;
+	}
+	if (r->cfg.json_path)
+		status |=
+			end_output(&r->json, lb_report_saved_json(r->json.file, &r->saved), false);
+	return status;
+}
+
 static int write_page(struct run *r)
 {
 	FILE *out = begin_text(r);
@@ -325,7 +346,9 @@ static int run(struct run *r, int argc, char **argv)
 	status = open_files(r);
 	if (status)
 		return status;
-	return r->cfg.command == LB_CMD_LIST ? list(r) : measure(r);
+	if (r->cfg.command == LB_CMD_LIST)
+		return list(r);
+	return r->cfg.command == LB_CMD_REPORT ? report(r) : measure(r);
 }
 
 int main(int argc, char **argv)
@@ -340,6 +363,7 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN); /* EFBIG says it in words */
 	if (!status)
 		status = run(r, argc, argv);
+	lb_saved_done(&r->saved);
 	lb_result_done(&r->result);
 	lb_output_done(&r->json);
 	lb_output_done(&r->text);

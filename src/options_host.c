@@ -148,6 +148,24 @@ const struct lb_opt lb_host_options[] = {
 		       ".Sx TIME SERIES .",
 	},
 	{
+		.name = "outage",
+		.type = LB_OPT_STR,
+		.section = REPORTS,
+		.metavar = "FILE",
+		.offset = FIELD(outage_path),
+		.help = "of lunbench report: the result whose outages it tells of; - : stdin",
+		.man = "Of\n"
+		       ".Nm\n"
+		       ".Cm report\n"
+		       "alone: the result, written by\n"
+		       ".Fl \\-json ,\n"
+		       "whose outages it tells of; see\n"
+		       ".Sx OUTAGES .\n"
+		       "With\n"
+		       ".Sq \\-\n"
+		       "it is read from the standard input.",
+	},
+	{
 		.name = "hist",
 		.type = LB_OPT_ENUM,
 		.section = REPORTS,

@@ -85,6 +85,8 @@ int lb_output_check_use(const char *option, const char *path, const struct stat 
 				"is a target too: is the file name for it missing?");
 	if (cfg && cfg->targets_file && leads_to(cfg->targets_file, st))
 		return refuse(err, option, path, "is the list of targets: give another name");
+	if (cfg && cfg->outage_path && leads_to(cfg->outage_path, st))
+		return refuse(err, option, path, "is the result that is read: give another name");
 	if (is_swap(st))
 		return refuse(err, option, path, "is swap: give another name");
 	if (is_behind_loop(st))

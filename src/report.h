@@ -64,6 +64,12 @@ void lb_report_stream_end(FILE *out, const struct lb_result *r, int status, uint
 /* --until steady: a line of text, if it was asked for, and the key "steady_state". */
 int lb_report_steady(FILE *out, const struct lb_result *r);
 void lb_report_steady_json(struct lb_json *j, const struct lb_result *r);
+/* lunbench report --outage, for people and as schema/lunbench-outage-1.schema.json describes it.
+ * They return as lb_report_text() does. */
+struct lb_saved;
+int lb_report_saved(FILE *out, const struct lb_saved *s);
+int lb_report_saved_json(FILE *out, const struct lb_saved *s);
+
 /* What is run, on how many LUNs and by which engine: a line for each stream, and why that
  * engine. Returns 0 or -ENOMEM. */
 int lb_report_streams(FILE *out, const struct lb_result *r);

@@ -15,7 +15,7 @@ LEAVES = {"err.h", "units.h", "clock.h", "rng.h", "hist.h", "fault.h"}
 MAY_INCLUDE = {
     "engines/*.[ch]": {"engine.h", "opt.h", "err.h", "clock.h"},
     **{f"src/{leaf[:-2]}.[ch]": LEAVES for leaf in sorted(LEAVES)},
-    "src/report_*.[ch]": {"result.h", "list.h", "units.h", "err.h", "hist.h", "clock.h", "report.h", "report_*.h", "json_out.h", "table.h"},
+    "src/report_*.[ch]": {"result.h", "list.h", "saved.h", "units.h", "err.h", "hist.h", "clock.h", "report.h", "report_*.h", "json_out.h", "table.h"},
     "src/data.[ch]": {"err.h", "rng.h"},
 }
 # null is made of several files, and draws its latencies by chance

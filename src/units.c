@@ -35,6 +35,8 @@ static const struct unit time_units[] = {
 	{"", LB_NSEC_PER_SEC},
 };
 
+static const struct unit rate_units[] = {{"k", 1000000}, {"M", 1000000000}, {"", 1000}};
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The digits and one point at the start of S: where they end, or NULL when they are no number. */
@@ -121,6 +123,16 @@ int lb_parse_percent(const char *s, uint64_t *ppm)
 	if (!end || strcmp(end, "%"))
 		return -EINVAL;
 	return scale(s, end, 10000, ppm);
+}
+
+int lb_parse_rate(const char *s, uint64_t *milli_per_s)
+{
+	const char *end = number_end(s);
+
+	for (size_t i = 0; end && i < COUNT(rate_units); i++)
+		if (!strcmp(end, rate_units[i].suffix))
+			return scale(s, end, rate_units[i].factor, milli_per_s);
+	return -EINVAL;
 }
 
 char *lb_format_size(char *buf, size_t n, uint64_t bytes)

@@ -14,11 +14,13 @@
  * a fraction is taken when it makes whole bytes (0.5M).
  * duration: seconds, or with ns, us, ms, s, m, h, d; a fraction is taken.
  * percent: a number and %; parts per million come out, so up to four decimals are whole.
+ * rate: per second; suffixes k and M, powers of 1000; thousandths come out.
  */
 int lb_parse_u64(const char *s, uint64_t *out);
 int lb_parse_size(const char *s, uint64_t *bytes);
 int lb_parse_duration(const char *s, uint64_t *ns);
 int lb_parse_percent(const char *s, uint64_t *ppm);
+int lb_parse_rate(const char *s, uint64_t *milli_per_s);
 
 /*
  * Formatters write at most N bytes with the NUL into BUF and return BUF. They do not round but

@@ -42,7 +42,8 @@ static const char *const never_numbers[] = {"", "-1", "+1", "-16k", " 1", "1 ", 
 
 static void nobody_takes_what_is_no_number(void **state)
 {
-	const parser parsers[] = {lb_parse_u64, lb_parse_size, lb_parse_duration, lb_parse_percent};
+	const parser parsers[] = {
+		lb_parse_u64, lb_parse_size, lb_parse_duration, lb_parse_percent, lb_parse_rate};
 
 	(void)state;
 	for (size_t p = 0; p < COUNT(parsers); p++) {
@@ -175,6 +176,30 @@ static void percentages(void **state)
 
 	(void)state;
 	check_rows(lb_parse_percent, rows, COUNT(rows));
+}
+
+static void rates(void **state)
+{
+	static const struct row rows[] = {
+		{"0", 0, 0},
+		{"0.001", 0, 1},
+		{"0.5", 0, 500},
+		{"1234.5", 0, 1234500},
+		{"10k", 0, 10000000},
+		{"1.5k", 0, 1500000},
+		{"10M", 0, 10000000000},
+		{"0.0005k", 0, 500},
+		{"0.0005", -EDOM, 0},
+		{"18446744073709551.615", 0, UINT64_MAX},
+		{"18446744073709551.616", -ERANGE, 0},
+		{"10K", -EINVAL, 0},
+		{"10m", -EINVAL, 0},
+		{"10/s", -EINVAL, 0},
+		{"10kB", -EINVAL, 0},
+	};
+
+	(void)state;
+	check_rows(lb_parse_rate, rows, COUNT(rows));
 }
 
 static void formatted_sizes_are_exact(void **state)
@@ -377,6 +402,7 @@ int main(void)
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(durations),
 		cmocka_unit_test(percentages),
+		cmocka_unit_test(rates),
 		cmocka_unit_test(formatted_sizes_are_exact),
 		cmocka_unit_test(formatted_durations_are_exact),
 		cmocka_unit_test(only_what_a_terminal_can_bear_is_left_raw),

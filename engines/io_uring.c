@@ -263,7 +263,8 @@ static int enter(struct uring *u, unsigned min, uint64_t wait_ns)
 /*
  * Enters the kernel until all is handed over and MIN are there. The kernel may take fewer than were
  * staged, or none for the moment (EAGAIN: out of requests; EBUSY: completions want to be taken
- * first): what is left goes with the next call.
+ * first): what is left goes with the next call. A wait with an end is over when the call returns,
+ * though it tells then only how much it has taken.
  */
 static __attribute__((noinline)) int pump(struct uring *u, unsigned min, uint64_t wait_ns)
 {
@@ -285,7 +286,7 @@ static __attribute__((noinline)) int pump(struct uring *u, unsigned min, uint64_
 		} else if (ret < 0) {
 			return ret;
 		}
-	} while (u->staged || ready(u) < min);
+	} while (u->staged || (wait_ns == LB_NEVER && ready(u) < min));
 	return 0;
 }
 

@@ -1,6 +1,8 @@
 #include "board.h"
 
+#include <linux/futex.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -38,6 +40,7 @@ int lb_window_close(struct lb_window *w, uint64_t (*now)(void *), void *clock)
 		;
 	end = now ? now(clock) : lb_now_ns();
 	atomic_store(&w->close_ns, end < planned ? end : planned);
+	lb_window_changed(w);
 	return 1;
 }
 
@@ -67,6 +70,28 @@ int lb_lun_retire(struct lb_board *b, uint32_t lun, uint64_t now_ns, const char 
 		lb_worker_call(&b->workers[i]);
 	lb_board_kick(b);
 	return 1;
+}
+
+void lb_window_changed(struct lb_window *w)
+{
+	atomic_fetch_add(&w->changes, 1);
+	syscall(SYS_futex, &w->changes, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+void lb_window_sleep(struct lb_window *w, uint64_t until_ns)
+{
+	for (;;) {
+		uint32_t seen = atomic_load(&w->changes); /* before what it is the change of */
+		uint64_t end_ns = lb_window_end(w);
+		uint64_t at_ns = end_ns < until_ns ? end_ns : until_ns;
+		struct timespec ts = {.tv_sec = (time_t)(at_ns / LB_NSEC_PER_SEC),
+			.tv_nsec = (long)(at_ns % LB_NSEC_PER_SEC)};
+
+		if (lb_now_ns() >= at_ns)
+			return;
+		syscall(SYS_futex, &w->changes, FUTEX_WAIT_BITSET, seen, &ts, NULL,
+			FUTEX_BITSET_MATCH_ANY);
+	}
 }
 
 void lb_board_kick(const struct lb_board *b)

@@ -18,8 +18,10 @@
 #include "finding.h"
 #include "host_cpu.h"
 #include "lun.h"
+#include "pace.h"
 #include "pattern.h"
 #include "plan.h"
+#include "response.h"
 #include "series.h"
 #include "steady.h"
 #include "stats.h"
@@ -43,6 +45,7 @@ struct lb_window {
 	_Atomic uint32_t stalled; /* closed since no LUN did anything any more */
 	_Atomic uint32_t lost;    /* closed since every LUN was retired */
 	_Atomic uint32_t failed;  /* closed by an I/O error: --on-error stop */
+	_Atomic uint32_t changes; /* of its edges: what lb_window_sleep() waits on */
 };
 
 /* Of one worker: written by it, read by the parent. */
@@ -129,6 +132,10 @@ struct lb_board {
 	struct lb_lun_state *lun_states; /* by position in plan->luns */
 	struct lb_series *series;        /* NULL: no plan yet */
 	struct lb_steady steady;         /* of --until steady */
+	/* open loop only, else NULL */
+	struct lb_pace *paces; /* by position in plan->luns */
+	struct lb_resp *resps; /* as cells */
+	uint64_t *dues; /* as ios: when what is claimed for it, or in flight, was due; or 0 */
 
 	struct lb_window window;
 	_Atomic uint32_t has_suspects;            /* LUNs to look at soon, see lun_lost.h */
@@ -174,6 +181,12 @@ int lb_window_close(struct lb_window *w, uint64_t (*now)(void *), void *clock);
  * ones 0; from any thread of either process.
  */
 int lb_lun_retire(struct lb_board *b, uint32_t lun, uint64_t now_ns, const char *why);
+
+/* Its edges have changed: wakes those that sleep by it. */
+void lb_window_changed(struct lb_window *w);
+
+/* Sleeps until UNTIL_NS, or the window's end; also one that is only decided meanwhile. */
+void lb_window_sleep(struct lb_window *w, uint64_t until_ns);
 
 /* Something on the board has changed that the other side waits for: wakes whoever waits. */
 void lb_board_kick(const struct lb_board *b);

@@ -357,6 +357,22 @@ static int check_until(struct lb_config *cfg, struct lb_err *err)
 	return 0;
 }
 
+static int check_rate(const struct lb_config *cfg, struct lb_err *err)
+{
+	static const char *const of_rates[] = {"arrival", "catch-up"};
+
+	if (cfg->rate_milli_per_s && cfg->rate_total_milli_per_s)
+		return refuse(cfg, "rate-total", err,
+			"is over all LUNs, and --rate is of each: give one of them");
+	for (size_t i = 0; !lb_config_is_paced(cfg) && i < sizeof(of_rates) / sizeof(of_rates[0]);
+		i++)
+		if (is_given(cfg, of_rates[i]))
+			return lb_fail(err, LB_ST_USAGE, EINVAL,
+				"--%s is of a run at a rate: --rate N or --rate-total N is missing",
+				of_rates[i]);
+	return 0;
+}
+
 int lb_config_check(struct lb_config *cfg, struct lb_err *err)
 {
 	int rc = check_size_and_region(cfg, err);
@@ -370,6 +386,8 @@ int lb_config_check(struct lb_config *cfg, struct lb_err *err)
 			cfg, "outage", err, "is of a run that is over: lunbench report --outage");
 	if (!rc)
 		rc = check_writes(cfg, err);
+	if (!rc)
+		rc = check_rate(cfg, err);
 	if (!rc && cfg->threads_per_lun > cfg->qd)
 		rc = refuse(cfg, "threads-per-lun", err,
 			"is more than --qd %" PRIu32 ": each thread needs a transfer of its own",

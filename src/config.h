@@ -60,6 +60,10 @@ struct lb_config {
 	uint64_t steady_window_ns, max_time_ns; /* of LB_UNTIL_STEADY; the latter is its time_ns */
 	struct lb_region region;
 	uint64_t seed;
+	/* rate; both 0: closed loop */
+	uint64_t rate_milli_per_s, rate_total_milli_per_s; /* of each LUN; of all together */
+	int arrival;                                       /* enum lb_arrival of pace.h */
+	int catch_up;                                      /* enum lb_catch_up */
 	/* how it is driven */
 	int engine;       /* LB_ENGINE_AUTO or 1 + index in lb_engines[] */
 	uint32_t workers; /* 0: as the plan sees fit */
@@ -102,8 +106,14 @@ static inline bool lb_config_writes(const struct lb_config *cfg)
 	return cfg->op != LB_OP_READ || cfg->fill;
 }
 
-/* The words of enum lb_pat; NULL ends them. */
-extern const char *const lb_pat_words[];
+/* The words of enum lb_pat, lb_arrival and lb_catch_up; NULL ends them. */
+extern const char *const lb_pat_words[], *const lb_arrival_words[], *const lb_catch_up_words[];
+
+/* Whether transfers are due by a schedule, whatever the LUNs do. */
+static inline bool lb_config_is_paced(const struct lb_config *cfg)
+{
+	return cfg->rate_milli_per_s || cfg->rate_total_milli_per_s;
+}
 
 /* The table of options, over struct lb_config, in two parts: what is run; how and on what. */
 extern const struct lb_opt lb_options[], lb_host_options[];

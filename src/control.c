@@ -92,7 +92,8 @@ static void plan_end(struct lb_window *w, uint64_t close_ns)
 {
 	uint64_t none = LB_NEVER;
 
-	atomic_compare_exchange_strong(&w->close_ns, &none, close_ns);
+	if (atomic_compare_exchange_strong(&w->close_ns, &none, close_ns))
+		lb_window_changed(w);
 }
 
 static void starting(struct lb_control *c, uint64_t now)

@@ -8,6 +8,7 @@
 #define DAYS        (86400 * LB_NSEC_PER_SEC)
 
 #define WORKLOAD "Workload"
+#define RATE     "Rate"
 #define RUN      "Run"
 #define FAULTS   "When things go wrong"
 #define WRITES   "Writing"
@@ -17,6 +18,8 @@ static const char *const ops[] = {"read", "write", "rw", NULL};
 static const char *const on_errors[] = {"continue", "lun", "stop", NULL};
 static const char *const syncs[] = {"none", "dsync", NULL};
 const char *const lb_pat_words[] = {"rand", "seq", "perm", NULL};
+const char *const lb_arrival_words[] = {"fixed", "poisson", NULL};
+const char *const lb_catch_up_words[] = {"qd", "none", NULL};
 static const char *const untils[] = {"time", "steady", NULL};
 static const char *const steady_ons[] = {"xfer", "kb", "p99", NULL};
 
@@ -136,6 +139,70 @@ const struct lb_opt lb_options[] = {
 		       "give another seed\n"
 		       ".Pq Li $RANDOM\n"
 		       "where that must not be.",
+	},
+	{
+		.name = "rate",
+		.type = LB_OPT_CUSTOM,
+		.section = RATE,
+		.metavar = "N",
+		.offset = FIELD(rate_milli_per_s),
+		.parse = lb_parse_arrivals,
+		.help = "transfers due each second on each LUN, whatever it does: 500, 0.5, 10k",
+		.man = "Transfers that are due each second on each LUN, whatever it does; see\n"
+		       ".Sx OPEN LOOP .\n"
+		       "From 0.001 to 10M, with up to three decimals; k and M are powers of 1000.\n"
+		       "Then\n"
+		       ".Fl \\-qd\n"
+		       "is the most that is in flight on a LUN.\n"
+		       "Without it a LUN gets the next transfer when one has come back.",
+	},
+	{
+		.name = "rate-total",
+		.type = LB_OPT_CUSTOM,
+		.section = RATE,
+		.metavar = "N",
+		.offset = FIELD(rate_total_milli_per_s),
+		.parse = lb_parse_arrivals,
+		.help = "the same over all LUNs together, in even shares",
+		.man = "The same over all LUNs together: each gets an even share.",
+	},
+	{
+		.name = "arrival",
+		.type = LB_OPT_ENUM,
+		.section = RATE,
+		.offset = FIELD(arrival),
+		.words = lb_arrival_words,
+		.dflt = "fixed",
+		.help = "how they are spread: evenly, or as chance has it (poisson)",
+		.man = "How what is due is spread over the time.\n"
+		       "With\n"
+		       ".Cm fixed\n"
+		       "the time from one to the next is always the same, and LUNs take turns;\n"
+		       "with\n"
+		       ".Cm poisson\n"
+		       "they come by chance, as from many users who know nothing of each other.\n"
+		       ".Fl \\-seed\n"
+		       "repeats them.",
+	},
+	{
+		.name = "catch-up",
+		.type = LB_OPT_ENUM,
+		.section = RATE,
+		.offset = FIELD(catch_up),
+		.words = lb_catch_up_words,
+		.dflt = "qd",
+		.help = "what is overdue: issued as fast as --qd lets it, or skipped",
+		.man = "What becomes of transfers that were due while all of\n"
+		       ".Fl \\-qd\n"
+		       "were in flight.\n"
+		       "With\n"
+		       ".Cm qd\n"
+		       "they wait and are issued as soon as one comes back;\n"
+		       "with\n"
+		       ".Cm none\n"
+		       "one is skipped when the next is due before a transfer is free for it.\n"
+		       "What was skipped is counted, and as nobody knows how long it would have taken\n"
+		       "there are no response percentiles then.",
 	},
 	{
 		.name = "sync",

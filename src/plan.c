@@ -83,7 +83,11 @@ static int make_streams(struct draft *d)
 		.is_dsync = d->cfg->sync == LB_SYNC_DSYNC,
 		.pat = d->cfg->pat,
 		.size_bytes = d->cfg->size_bytes,
-		.qd = d->cfg->qd};
+		.qd = d->cfg->qd,
+		.rate_milli_per_s =
+			d->cfg->rate_total_milli_per_s ?: d->cfg->rate_milli_per_s * p->n_luns,
+		.arrival = (enum lb_arrival)d->cfg->arrival,
+		.catch_up = (enum lb_catch_up)d->cfg->catch_up};
 	*phase = (struct lb_phase){.name = "run",
 		.streams = stream,
 		.n_streams = 1,
@@ -350,5 +354,6 @@ uint64_t lb_plan_size_bound(const struct lb_config *cfg, size_t n)
 			       sizeof(struct lb_worker_state) + LB_OPS * sizeof(struct lb_cell) +
 			       sizeof(struct lb_faults) + 64) +
 	       hists * sizeof(struct lb_hist) +
-	       lb_series_bytes((uint32_t)n, LB_OPS, cfg->interval_ns, cfg->time_ns);
+	       lb_series_bytes((uint32_t)n, LB_OPS, cfg->interval_ns, cfg->time_ns) +
+	       (lb_config_is_paced(cfg) ? lb_responses_bytes(n, lanes, hists, slots) : 0);
 }

@@ -10,6 +10,7 @@
 #include "config.h"
 #include "engine.h"
 #include "lun.h"
+#include "pace.h"
 #include "shm.h"
 #include "steady.h"
 
@@ -26,7 +27,10 @@ struct lb_stream {
 	bool is_dsync;    /* each write is on stable storage when it comes back (RWF_DSYNC) */
 	enum lb_pat pat;
 	uint64_t size_bytes;
-	uint32_t qd; /* per LUN */
+	uint32_t qd;               /* per LUN */
+	uint64_t rate_milli_per_s; /* thousandths, of all its LUNs together; 0: closed loop */
+	enum lb_arrival arrival;
+	enum lb_catch_up catch_up;
 };
 
 /* One stream on one LUN in one worker. */

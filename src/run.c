@@ -117,7 +117,7 @@ static int make_cells(struct lb_shm *shm, struct lb_board *b)
 		!b->workers || !b->lun_states)
 		return -ENOMEM;
 	lb_board_cells_init(b);
-	return 0;
+	return lb_responses_make(shm, b);
 }
 
 static int prepare(const struct lb_config *cfg, struct lb_shm *shm, struct lb_board *b,

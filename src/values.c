@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "pace.h"
 #include "units.h"
 
 #define DIGITS        "0123456789"
@@ -153,5 +154,23 @@ int lb_parse_scratch(const struct lb_opt *opt, void *field, const char *value, s
 	scratch->count = (uint32_t)count;
 	scratch->size_bytes = size;
 	strcpy(scratch->dir, dir);
+	return 0;
+}
+
+int lb_parse_arrivals(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err)
+{
+	uint64_t milli_per_s = 0;
+	int rc = lb_parse_rate(value, &milli_per_s);
+
+	if (rc == -EINVAL)
+		return lb_opt_fail(opt, value, EINVAL, err,
+			"is no rate: use arrivals a second, or with k, M (powers of 1000), e.g. 1500, "
+			"0.5, 10k");
+	if (rc == -EDOM)
+		return lb_opt_fail(
+			opt, value, EINVAL, err, "is too fine: use at most three decimals");
+	if (rc || milli_per_s < LB_RATE_MILLI_MIN || milli_per_s > LB_RATE_MILLI_MAX)
+		return lb_opt_fail(opt, value, ERANGE, err, "is out of range: 0.001 to 10M");
+	*(uint64_t *)field = milli_per_s;
 	return 0;
 }

@@ -19,6 +19,9 @@ int lb_parse_cpus(const struct lb_opt *opt, void *field, const char *value, stru
 /* COUNTxSIZE[@DIR] into a struct lb_scratch. */
 int lb_parse_scratch(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err);
 
+/* A rate, 0.001 to 10M a second, into a uint64_t of thousandths. */
+int lb_parse_arrivals(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err);
+
 /* SET as lb_parse_cpus() reads it: "0-3,8". Cut to N bytes with the NUL; returns BUF. */
 char *lb_format_cpus(char *buf, size_t n, const cpu_set_t *set);
 

@@ -20,13 +20,6 @@ static inline void stamp(struct lb_io **batch, uint32_t n, uint64_t t)
 		batch[i]->issue_ns = t;
 }
 
-/* One more I/O of LANE is about to be in flight. */
-static void lane_wakes(struct lb_lane *lane, uint64_t t)
-{
-	if (lane->n_resting-- == lane->qd)
-		lb_pulse_begin(lane->cell[LB_READ]->lun, t);
-}
-
 /* Those of the parked whose time has come join the N of BATCH, as far as there is room. */
 static uint32_t take_parked(struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t t)
 {
@@ -38,7 +31,7 @@ static uint32_t take_parked(struct lb_worker *w, struct lb_io **batch, uint32_t 
 		uint64_t due = io->lane->backoff_until_ns;
 
 		if (due <= t && n < LB_BATCH) {
-			lane_wakes(io->lane, t);
+			lb_lane_wakes(io->lane, t);
 			lb_lane_next(io->lane, io);
 			batch[n++] = io;
 			continue;
@@ -51,6 +44,15 @@ static uint32_t take_parked(struct lb_worker *w, struct lb_io **batch, uint32_t 
 	return n;
 }
 
+void lb_worker_control(struct lb_worker *w, uint64_t t)
+{
+	if (t < w->control_ns)
+		return;
+	w->control_ns = lb_control_step(w->control, t);
+	if (w->control->state == LB_CTL_OVER)
+		w->n_left = 0; /* what is still in flight is given up */
+}
+
 /*
  * What is done by the clock and not by completions: parked I/O, and control on a virtual clock. N
  * of BATCH are about to be issued; parked ones may join them. Returns how many there are then, and
@@ -61,11 +63,7 @@ static __attribute__((noinline)) uint32_t run_timers(
 {
 	uint64_t t = lb_worker_now(w), close;
 
-	if (t >= w->control_ns) {
-		w->control_ns = lb_control_step(w->control, t);
-		if (w->control->state == LB_CTL_OVER)
-			w->n_left = 0; /* what is still in flight is given up */
-	}
+	lb_worker_control(w, t);
 	close = lb_window_end(&w->board->window);
 	if (t >= close)
 		lb_take_close(w);
@@ -184,8 +182,7 @@ static __attribute__((noinline)) int run_plain_one(
 	return got < 0 ? got : 0;
 }
 
-/* LANES of this worker are on their way, as far as their first I/O goes. */
-static void tell_started(struct lb_worker *w, uint32_t lanes)
+void lb_worker_started(struct lb_worker *w, uint32_t lanes)
 {
 	atomic_store_explicit(&w->state->n_started, lanes, memory_order_release);
 	if (lanes == w->n_lanes)
@@ -205,7 +202,7 @@ static int fill_batch(struct lb_worker *w, struct lb_io **batch, uint32_t *n, ui
 	ret = round_trip(w, batch, n, 0, is_deep ? LB_BATCH / 2 : 0);
 
 	if (ret >= 0 && lanes > atomic_load_explicit(&w->state->n_started, memory_order_relaxed))
-		tell_started(w, lanes);
+		lb_worker_started(w, lanes);
 	return ret;
 }
 
@@ -231,7 +228,7 @@ static int fill(struct lb_worker *w, struct lb_io **batch, uint32_t *n)
 			t = lb_worker_now(w);
 			if (lb_window_end(&w->board->window) <= t)
 				return 0;
-			lane_wakes(io->lane, t);
+			lb_lane_wakes(io->lane, t);
 			lb_lane_next(io->lane, io);
 			batch[(*n)++] = io;
 			w->n_left++;
@@ -256,6 +253,8 @@ int lb_worker_loop(struct lb_worker *w)
 	uint32_t n = 0;
 	int ret;
 
+	if (w->paced)
+		return lb_paced_loop(w);
 	w->parked_ns = LB_NEVER;
 	w->wake_ns = w->control_ns = w->control ? 0 : LB_NEVER;
 	ret = fill(w, batch, &n);

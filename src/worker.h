@@ -6,6 +6,7 @@
 
 #include "board.h"
 #include "engine.h"
+#include "worker_paced.h"
 #include "workload.h"
 
 /* Who decides over the window on a virtual clock: called by the worker, see control.h. */
@@ -34,6 +35,7 @@ struct lb_worker {
 	bool is_near_count; /* the next batch may bring a LUN to `count` */
 	enum lb_sharing sharing;
 	struct lb_control *control; /* virtual clock only; else NULL */
+	struct lb_paced *paced;     /* open loop only; else NULL */
 
 	/* of the loop */
 	bool is_open;       /* the window has opened */
@@ -83,5 +85,11 @@ uint64_t lb_worker_buffer_bytes(uint64_t n_slots, uint64_t slot_bytes);
  * failed.
  */
 int lb_worker_loop(struct lb_worker *w);
+
+/* For the loops. LANES of this worker are on their way, as far as their first I/O goes. */
+void lb_worker_started(struct lb_worker *w, uint32_t lanes);
+
+/* For the loops. Lets control look at time T, if it wants to; on a virtual clock. */
+void lb_worker_control(struct lb_worker *w, uint64_t t);
 
 #endif

@@ -129,7 +129,7 @@ static int make_lanes(struct lb_worker *w)
 				.is_dsync = stream->is_dsync};
 		}
 	}
-	return 0;
+	return lb_paced_make(w);
 }
 
 int lb_worker_set_up(struct lb_worker *w, const struct lb_config *cfg, struct lb_err *err)
@@ -174,6 +174,7 @@ void lb_worker_tear_down(struct lb_worker *w)
 	if (w->engine)
 		w->ops->teardown(w->engine);
 	free_buffers(w);
+	lb_paced_done(w);
 	free(w->lanes);
 	free(w->patterns);
 	free(w->writes);

@@ -76,8 +76,9 @@ void lb_take_error(struct lb_worker *w, struct lb_io *io, uint64_t t, bool in_wi
 		lb_take_pulse(cell, t, w->sharing);
 	back_off(lane, t);
 	io->issue_ns = 0;
-	if (++lane->n_resting == lane->qd)
-		lb_pulse_rest(cell->lun);
+	lb_lane_rests(lane);
+	if (w->paced)
+		w->paced->dues[io->slot] = 0;
 	w->parked[w->n_parked++] = io;
 	lb_worker_call(w->state);
 	if (lane->backoff_until_ns < w->parked_ns)
@@ -103,6 +104,26 @@ void lb_take_look(struct lb_worker *w, struct lb_lane *lane, const struct lb_io 
 	}
 }
 
+/* A good one inside the window. */
+static void take_good(struct lb_worker *w, struct lb_io *io, uint64_t t)
+{
+	struct lb_lane *lane = io->lane;
+	struct lb_cell *cell = lane->cell[io->op];
+
+	lb_take_pulse(cell, t, w->sharing);
+	if (lb_take_one(io, cell, t, w->sharing))
+		lb_take_look(w, lane, io);
+	if (w->paced)
+		lb_paced_take(w, io, t);
+}
+
+/* In an open loop that waits until the next is due. */
+static void aim_anew(const struct lb_worker *w, struct lb_io *io)
+{
+	if (!w->paced)
+		lb_lane_next(io->lane, io);
+}
+
 uint32_t lb_take_with_errors(
 	struct lb_worker *w, struct lb_io **batch, uint32_t from, uint32_t n, uint64_t t)
 {
@@ -110,17 +131,13 @@ uint32_t lb_take_with_errors(
 
 	for (uint32_t i = from; i < n; i++) {
 		struct lb_io *io = batch[i];
-		struct lb_lane *lane = io->lane;
-		struct lb_cell *cell = lane->cell[io->op];
 
 		if (!lb_is_good(io)) {
 			lb_take_error(w, io, t, true);
 			continue;
 		}
-		lb_take_pulse(cell, t, w->sharing);
-		if (lb_take_one(io, cell, t, w->sharing))
-			lb_take_look(w, lane, io);
-		lb_lane_next(lane, io);
+		take_good(w, io, t);
+		aim_anew(w, io);
 		batch[kept++] = io;
 	}
 	return kept;
@@ -167,21 +184,18 @@ static uint32_t take_until_count(struct lb_worker *w, struct lb_io **batch, uint
 	for (uint32_t i = 0; i < n; i++) {
 		struct lb_io *io = batch[i];
 		struct lb_lane *lane = io->lane;
-		struct lb_cell *cell = lane->cell[io->op];
 
 		if (!lb_is_good(io)) {
 			lb_take_error(w, io, t, true);
 			continue;
 		}
 		if (!lane->allowed) {
-			cell->outside++;
+			lane->cell[io->op]->outside++;
 		} else {
 			lane->allowed--;
-			lb_take_pulse(cell, t, w->sharing);
-			if (lb_take_one(io, cell, t, w->sharing))
-				lb_take_look(w, lane, io);
+			take_good(w, io, t);
 		}
-		lb_lane_next(lane, io);
+		aim_anew(w, io);
 		batch[kept++] = io;
 	}
 	return kept;
@@ -202,7 +216,7 @@ static uint32_t take_early(struct lb_worker *w, struct lb_io **batch, uint32_t n
 			continue;
 		}
 		cell->outside++;
-		lb_lane_next(io->lane, io);
+		aim_anew(w, io);
 		batch[kept++] = io;
 	}
 	return kept;
@@ -222,6 +236,8 @@ static void take_late(struct lb_worker *w, struct lb_io *io, uint64_t t)
 		note_error(io, t, false);
 	}
 	lb_pulse_late(cell->lun, t);
+	if (w->paced)
+		lb_paced_take_late(w, io, t);
 	io->issue_ns = 0;
 	w->n_left--;
 }
@@ -327,6 +343,8 @@ uint32_t lb_take(struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t
 	w->is_open = true;
 	if (w->is_near_count)
 		return take_until_count(w, batch, n, t);
+	if (w->paced)
+		return lb_take_with_errors(w, batch, 0, n, t);
 	switch (w->sharing) {
 	case LB_SHARES_HIST:
 		return lb_take_counted(w, batch, n, t, LB_SHARES_HIST);

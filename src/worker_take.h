@@ -48,6 +48,19 @@ uint32_t lb_take_retired(struct lb_worker *w, struct lb_io **batch, uint32_t n);
 /* From here on nothing is issued, and nothing changes in the cells but what came late. */
 void lb_take_close(struct lb_worker *w);
 
+/* One more I/O of LANE is about to be in flight; one that was is not any more. */
+static inline void lb_lane_wakes(struct lb_lane *lane, uint64_t t)
+{
+	if (lane->n_resting-- == lane->qd)
+		lb_pulse_begin(lane->cell[LB_READ]->lun, t);
+}
+
+static inline void lb_lane_rests(struct lb_lane *lane)
+{
+	if (++lane->n_resting == lane->qd)
+		lb_pulse_rest(lane->cell[LB_READ]->lun);
+}
+
 /* Something of CELL's lane came back at T, in the window. */
 static inline __attribute__((always_inline)) void lb_take_pulse(
 	struct lb_cell *cell, uint64_t t, const enum lb_sharing sharing)
@@ -80,7 +93,8 @@ static inline __attribute__((always_inline)) bool lb_take_one(
 	return __builtin_expect(++cell->xfers == cell->look_at, 0);
 }
 
-/* As lb_take_counted(), from I/O FROM of the batch on, which has failed. */
+/* As lb_take_counted(), from I/O FROM of the batch on, which may have failed; of an open loop too.
+ */
 uint32_t lb_take_with_errors(
 	struct lb_worker *w, struct lb_io **batch, uint32_t from, uint32_t n, uint64_t t);
 

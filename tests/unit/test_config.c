@@ -13,6 +13,7 @@
 
 #include "config.h"
 #include "engine.h"
+#include "pace.h"
 #include "steady.h"
 #include "values.h"
 
@@ -141,6 +142,36 @@ static void every_word_fills_its_enum(void **state)
 	assert_int_equal(cfg.hist, LB_HIST_NONE);
 	assert_int_equal(cfg.progress, LB_PROGRESS_AUTO);
 	REFUSED("--op: \"erase\" is not known: use read, write, rw", "--op", "erase", "a");
+}
+
+static void rates(void **state)
+{
+	(void)state;
+	assert_int_equal(TAKE("a"), 0);
+	assert_false(lb_config_is_paced(&cfg));
+	assert_int_equal(cfg.arrival, LB_ARRIVAL_FIXED);
+	assert_int_equal(cfg.catch_up, LB_CATCH_UP_QD);
+	assert_int_equal(TAKE("a", "--rate", "1234.5", "--arrival", "poisson"), 0);
+	assert_true(lb_config_is_paced(&cfg));
+	assert_int_equal(cfg.rate_milli_per_s, 1234500);
+	assert_int_equal(cfg.arrival, LB_ARRIVAL_POISSON);
+	assert_int_equal(TAKE("a", "--rate-total=10k", "--catch-up", "none"), 0);
+	assert_true(lb_config_is_paced(&cfg));
+	assert_int_equal(cfg.rate_total_milli_per_s, 10000000);
+	assert_int_equal(cfg.catch_up, LB_CATCH_UP_NONE);
+	REFUSED("--rate-total: \"5\" is over all LUNs, and --rate is of each: give one of them",
+		"--rate", "5", "--rate-total", "5", "a");
+	REFUSED("--arrival is of a run at a rate: --rate N or --rate-total N is missing",
+		"--arrival", "poisson", "a");
+	REFUSED("--catch-up is of a run at a rate: --rate N or --rate-total N is missing",
+		"--catch-up", "qd", "a");
+	REFUSED("--rate: \"fast\" is no rate: use arrivals a second, or with k, M (powers of "
+		"1000), e.g. 1500, 0.5, 10k",
+		"--rate", "fast", "a");
+	REFUSED("--rate: \"0.0001\" is too fine: use at most three decimals", "--rate", "0.0001",
+		"a");
+	REFUSED("--rate: \"0\" is out of range: 0.001 to 10M", "--rate", "0", "a");
+	REFUSED("--rate-total: \"11M\" is out of range: 0.001 to 10M", "--rate-total", "11M", "a");
 }
 
 /* Nothing that writes gets past here without consent, but to files of our own. */
@@ -576,6 +607,7 @@ int main(void)
 		cmocka_unit_test(the_defaults),
 		cmocka_unit_test(the_time_has_a_default_only_without_a_count),
 		cmocka_unit_test(every_word_fills_its_enum),
+		cmocka_unit_test(rates),
 		cmocka_unit_test(writing_takes_consent),
 		cmocka_unit_test(a_size_is_whole_sectors),
 		cmocka_unit_test(regions),

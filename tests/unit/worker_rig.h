@@ -105,6 +105,7 @@ static inline void rig_cells(struct rig *g)
 	lb_board_cells_init(b);
 	b->series = lb_series_make(&g->shm, p);
 	assert_non_null(b->series);
+	assert_int_equal(lb_responses_make(&g->shm, b), 0);
 }
 
 static inline void rig_lane(struct rig *g, uint32_t l)
@@ -155,6 +156,7 @@ static inline void rig_worker(struct rig *g)
 	assert_true(w->lanes && w->patterns && w->writes && w->fds && w->parked);
 	for (uint32_t l = 0; l < p->n_lanes; l++)
 		rig_lane(g, l);
+	assert_int_equal(lb_paced_make(w), 0);
 	ec = (struct lb_engine_cfg){.fds = w->fds,
 		.n_fds = p->n_lanes,
 		.ios = w->ios,
@@ -230,6 +232,7 @@ static inline void rig_done(struct rig *g)
 {
 	lb_control_done(&g->control);
 	g->worker.ops->teardown(g->worker.engine);
+	lb_paced_done(&g->worker);
 	free(g->worker.lanes);
 	free(g->worker.patterns);
 	free(g->worker.writes);

@@ -301,5 +301,5 @@ int lb_figures_make(struct lb_result *r, const struct lb_board *b, const struct 
 		ret = 0;
 	}
 	work_done(&work);
-	return ret;
+	return ret || !b->paces ? ret : lb_open_figures_make(r, b, s);
 }

@@ -24,4 +24,7 @@ struct lb_span {
 /* Fills r->luns, r->total and their figures by op. Returns 0 or -ENOMEM. */
 int lb_figures_make(struct lb_result *r, const struct lb_board *b, const struct lb_span *s);
 
+/* The same of what an open loop adds to them, once they are there. */
+int lb_open_figures_make(struct lb_result *r, const struct lb_board *b, const struct lb_span *s);
+
 #endif

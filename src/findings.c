@@ -18,6 +18,8 @@
 #define KERNEL_SHARE     0.02 /* of what was issued */
 #define DRIFT_SHARE      0.1
 #define SUBMIT_SHARE     0.05                  /* of the median latency */
+#define SHORT_SHARE      0.001                 /* of what was due */
+#define LATE_SHARE       0.2                   /* of the median response */
 #define STALL_NS         (5 * LB_NSEC_PER_SEC) /* far past what a healthy array takes */
 #define STALL_FACTOR     10                    /* of the median: else it is slow, not stalled */
 
@@ -87,6 +89,44 @@ static void stall(struct finder *f, int i, const struct lb_lun_result *l)
 		return;
 	add(f, i, "stall", "the slowest I/O took %s%.1f s", lat->max_is_bound ? "at least " : "",
 		(double)lat->max_ns.v / 1e9);
+}
+
+/* What was due and neither done nor under way when the window closed. */
+static void rate_not_kept(struct finder *f, int i, const struct lb_lun_result *l)
+{
+	const struct lb_open *o = &l->open;
+	uint64_t lacking = o->missed + o->waiting;
+	double due = o->asked_per_s * (double)f->r->window_ns.v / (double)LB_NSEC_PER_SEC;
+	char why[160];
+
+	if (!f->r->is_open || lacking < 2 || (double)lacking <= SHORT_SHARE * due)
+		return;
+	if (o->missed || o->backlog - o->waiting >= l->qd)
+		snprintf(why, sizeof(why),
+			"all %u of --qd were in flight: the LUN is slower than that, or --qd too low",
+			l->qd);
+	else
+		snprintf(why, sizeof(why),
+			"transfers were free: this host was late to issue, by %.0f us on average",
+			o->held_mean_ns.v / 1e3);
+	add(f, i, "rate-not-kept", "%" PRIu64 " of some %.0f transfers that were due %s; %s",
+		lacking, due,
+		o->missed ? "were skipped" : "had not begun when the measured time ended", why);
+}
+
+/* The host's own part of the response. */
+static void issue_late(struct finder *f)
+{
+	const struct lb_result *r = f->r;
+	struct lb_fig_u64 median = r->total.response.pct_ns[LB_PCT_50];
+	double late_ns = r->open.held_mean_ns.v;
+
+	if (r->is_open && median.has && late_ns > LATE_SHARE * (double)median.v)
+		add(f, LB_OF_RUN, "issue-late",
+			"this host issued what was due %.1f us late on average, and %.1f us at most, with "
+			"transfers free for it: that is %.0f%% of the median response",
+			late_ns / 1e3, (double)r->open.held_max_ns.v / 1e3,
+			100 * late_ns / (double)median.v);
 }
 
 static int by_value(const void *a, const void *b)
@@ -305,6 +345,7 @@ int lb_findings_make(struct lb_result *r, const struct lb_board *board)
 	} kinds[] = {
 		{no_xfers, NULL},
 		{stall, NULL},
+		{rate_not_kept, NULL},
 		{NULL, luns_differ},
 		{NULL, not_steady},
 		{NULL, rate_drifts},
@@ -313,6 +354,7 @@ int lb_findings_make(struct lb_result *r, const struct lb_board *board)
 		{NULL, host_bound},
 		{NULL, host_busy},
 		{NULL, submit_slow},
+		{NULL, issue_late},
 		{NULL, preflight},
 		{wrapped, NULL},
 		{late_start, NULL},

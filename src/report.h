@@ -120,6 +120,11 @@ void lb_report_event_keys(
 /* The keys of a LUN's silence, or of all LUNs'. */
 void lb_report_silence(struct lb_json *j, const struct lb_silence *s);
 
+/* How an open loop kept its schedule: a table, and as an object in J, null where OPEN is. */
+struct lb_open;
+int lb_report_open(FILE *out, const struct lb_result *r, char *const *labels);
+void lb_report_open_json(struct lb_json *j, const struct lb_open *open);
+
 /* The LUNs' names as columns; the caller frees. NULL: no memory. */
 char **lb_report_labels(const struct lb_result *r);
 

@@ -95,7 +95,7 @@ static void put_hist(struct lb_json *j, const char *key, const struct lb_hist *h
 	fputc(']', j->out);
 }
 
-static void put_latency(struct lb_json *j, const struct lb_latency *lat)
+static void put_latency(struct lb_json *j, const char *key, const struct lb_latency *lat)
 {
 	static const char *const keys[LB_PCTS][2] = {
 		{"p50_ns", "p50_is_lower_bound"},
@@ -105,9 +105,10 @@ static void put_latency(struct lb_json *j, const struct lb_latency *lat)
 		{"p99_99_ns", "p99_99_is_lower_bound"},
 	};
 
-	lb_json_open(j, "latency", '{');
+	lb_json_open(j, key, '{');
 	put_fig_u64(j, "min_ns", lat->min_ns);
 	put_fig_u64(j, "mean_ns", lat->mean_ns);
+	lb_json_bool(j, "mean_is_lower_bound", lat->mean_is_bound);
 	for (int i = 0; i < LB_PCTS; i++) {
 		put_fig_u64(j, keys[i][0], lat->pct_ns[i]);
 		lb_json_bool(j, keys[i][1], lat->pct_over[i]);
@@ -187,7 +188,11 @@ static void put_plain_figures(
 	lb_json_u64(j, "bytes", f->bytes);
 	put_fig_f64(j, "xfer_per_s", f->xfer_per_s);
 	put_fig_f64(j, "bytes_per_s", f->bytes_per_s);
-	put_latency(j, &f->lat);
+	put_latency(j, "latency", &f->lat);
+	if (r->is_open)
+		put_latency(j, "response", &f->response);
+	else
+		lb_json_null(j, "response");
 	lb_json_u64(j, "errors", f->errors);
 	lb_json_u64(j, "errors_outside_window", f->errors_outside);
 	put_faults(j, r, &f->faults);
@@ -202,6 +207,10 @@ static void put_plain_figures(
 	lb_json_u64(j, "sampled_blocks", f->samples);
 	put_fig_f64(j, "zero_fraction", f->zero_fraction);
 	put_hist(j, "histogram_ns", &f->hist);
+	if (r->is_open)
+		put_hist(j, "response_histogram_ns", &f->response_hist);
+	else
+		lb_json_null(j, "response_histogram_ns");
 }
 
 /* All together, then reads and writes apart. */
@@ -248,6 +257,7 @@ static void put_luns(struct lb_json *j, const struct lb_result *r)
 		put_fig_u64(j, "kernel_bytes", (struct lb_fig_u64){l->has_kernel, l->kernel_bytes});
 		lb_report_silence(j, &l->silence);
 		put_figures(j, r, &l->fig, l->op);
+		lb_report_open_json(j, r->is_open ? &l->open : NULL);
 		lb_report_series_row(j, r, i);
 		lb_report_outages_json(j, r, i);
 		lb_json_close(j, '}');
@@ -323,6 +333,13 @@ static void put_streams(struct lb_json *j, const struct lb_phase *phase)
 		lb_json_str(j, "pattern", lb_pat_words[s->pat]);
 		lb_json_u64(j, "size_bytes", s->size_bytes);
 		lb_json_u64(j, "qd_per_lun", s->qd);
+		put_fig_f64(j, "rate_per_s",
+			(struct lb_fig_f64){
+				s->rate_milli_per_s > 0, (double)s->rate_milli_per_s / 1e3});
+		lb_json_str(
+			j, "arrival", s->rate_milli_per_s ? lb_arrival_words[s->arrival] : NULL);
+		lb_json_str(
+			j, "catch_up", s->rate_milli_per_s ? lb_catch_up_words[s->catch_up] : NULL);
 		lb_json_close(j, '}');
 	}
 	lb_json_close(j, ']');
@@ -483,6 +500,7 @@ int lb_report_json(FILE *out, const struct lb_result *r)
 	lb_json_open(&j, "total", '{');
 	lb_report_silence(&j, &r->silence);
 	put_figures(&j, r, &r->total, r->op);
+	lb_report_open_json(&j, r->is_open ? &r->open : NULL);
 	lb_report_series_row(&j, r, r->n_luns);
 	lb_report_outages_json(&j, r, r->n_luns);
 	lb_json_close(&j, '}');

@@ -16,7 +16,8 @@
 
 struct text {
 	FILE *out;
-	int op; /* the tables are of: an enum lb_op, or BOTH together */
+	int op;           /* the tables are of: an enum lb_op, or BOTH together */
+	bool is_response; /* the latencies are from when the I/O was due */
 	const struct lb_result *r;
 	char **labels; /* of the LUNs */
 	int rc;
@@ -148,6 +149,17 @@ static void print_op(FILE *out, const struct lb_stream *s)
 		fputs(" (dsync)", out);
 }
 
+static void print_rate(struct text *x, const struct lb_stream *s)
+{
+	double total = (double)s->rate_milli_per_s / 1e3;
+
+	if (!s->rate_milli_per_s)
+		return;
+	fprintf(x->out, ", %.10g due a second on each (%s%s)", total / s->group->n_luns,
+		lb_arrival_words[s->arrival],
+		s->catch_up == LB_CATCH_UP_NONE ? ", no catch-up" : "");
+}
+
 static void print_streams(struct text *x)
 {
 	const struct lb_plan *plan = x->r->plan;
@@ -163,6 +175,7 @@ static void print_streams(struct text *x)
 			fprintf(x->out, " %s %s, qd %u per LUN, %u LUN%s", lb_pat_words[s->pat],
 				lb_format_size(size, sizeof(size), s->size_bytes), s->qd,
 				s->group->n_luns, s->group->n_luns == 1 ? "" : "s");
+			print_rate(x, s);
 			print_region(x);
 			if (phase->count)
 				fprintf(x->out, ", until one has %" PRIu64 " xfers", phase->count);
@@ -301,6 +314,13 @@ static void print_trend(struct text *x)
 			decimals_for(t->last_per_s, 1), t->last_per_s);
 }
 
+static const struct lb_latency *row_latency(const struct text *x, uint32_t i)
+{
+	const struct lb_figures *f = row_figures(x, i);
+
+	return x->is_response ? &f->response : &f->lat;
+}
+
 /* The one unit of a latency table. */
 struct lat_unit {
 	const char *name;
@@ -315,7 +335,7 @@ static const struct lat_unit lat_units[] = {
 static struct lat_unit lat_unit_choose(const struct text *x)
 {
 	const struct lb_result *r = x->r;
-	const struct lb_latency *total = &row_figures(x, r->n_luns)->lat;
+	const struct lb_latency *total = row_latency(x, r->n_luns);
 	struct lb_fig_u64 typical = total->pct_ns[LB_PCT_50];
 	uint64_t least = UINT64_MAX;
 	struct lat_unit unit;
@@ -329,7 +349,7 @@ static struct lat_unit lat_unit_choose(const struct text *x)
 		u++;
 	unit = lat_units[u];
 	for (uint32_t i = 0; i <= r->n_luns; i++) {
-		const struct lb_latency *lat = &row_figures(x, i)->lat;
+		const struct lb_latency *lat = row_latency(x, i);
 		/* the least of a row is its min; without one it has but a max */
 		uint64_t v = lat->min_ns.has ? lat->min_ns.v : lat->max_ns.v;
 
@@ -364,30 +384,40 @@ static void print_latencies(struct text *x)
 	struct lb_table t = {.align = "lrrrrrrr"};
 	struct lat_unit unit = lat_unit_choose(x);
 
-	if (!row_figures(x, r->n_luns)->lat.max_ns.has)
+	if (!row_latency(x, r->n_luns)->max_ns.has)
 		return;
-	lb_table_add(&t, "%slatency, %s",
+	lb_table_add(&t, "%s%s, %s",
 		x->op == BOTH      ? ""
 		: x->op == LB_READ ? "read "
 				   : "write ",
-		unit.name);
+		x->is_response ? "response" : "latency", unit.name);
 	lb_table_add(&t, "min");
 	lb_table_add(&t, "mean");
 	for (int i = 0; i < 4; i++)
 		lb_table_add(&t, "%s", lb_pct_names[shown[i]]);
 	lb_table_add(&t, "max");
 	for (uint32_t i = 0; i <= r->n_luns; i++) {
-		const struct lb_latency *lat = &row_figures(x, i)->lat;
+		const struct lb_latency *lat = row_latency(x, i);
 
 		lb_table_add(&t, "%s", i < r->n_luns ? x->labels[i] : "Total");
 		add_latency(&t, lat->min_ns, false, &unit);
-		add_latency(&t, lat->mean_ns, false, &unit);
+		add_latency(&t, lat->mean_ns, lat->mean_is_bound, &unit);
 		for (int k = 0; k < 4; k++)
 			add_latency(&t, lat->pct_ns[shown[k]], lat->pct_over[shown[k]], &unit);
 		add_latency(&t, lat->max_ns, lat->max_is_bound, &unit);
 	}
 	fputc('\n', x->out);
 	print_table(x, &t);
+}
+
+/* From the issue, and in an open loop from when it was due. */
+static void print_times(struct text *x)
+{
+	print_latencies(x);
+	x->is_response = true;
+	if (x->r->is_open)
+		print_latencies(x);
+	x->is_response = false;
 }
 
 static void print_cpu(struct text *x)
@@ -470,14 +500,16 @@ int lb_report_text(FILE *out, const struct lb_result *r)
 	print_rates(&x);
 	print_lines(&x, print_extremes);
 	print_lines(&x, print_trend);
-	print_latencies(&x);
+	print_times(&x);
 	for (int op = 0; op < LB_OPS && is_mixed(r); op++) {
 		x.op = op;
 		print_rates(&x);
-		print_latencies(&x);
+		print_times(&x);
 	}
 	x.op = BOTH;
-	rc = lb_report_faults(out, r, x.labels);
+	rc = lb_report_open(out, r, x.labels);
+	if (!rc)
+		rc = lb_report_faults(out, r, x.labels);
 	if (!rc)
 		rc = lb_report_events(out, r, x.labels);
 	if (r->cpu_user_us_per_xfer.has || r->busiest_worker.has || r->process_cpus.has) {

@@ -30,7 +30,8 @@ struct lb_latency {
 	struct lb_fig_u64 min_ns, mean_ns, max_ns;
 	struct lb_fig_u64 pct_ns[LB_PCTS];
 	bool pct_over[LB_PCTS];
-	bool max_is_bound; /* max_ns is of late or outstanding I/O, and the truth at or above it */
+	bool max_is_bound;  /* max_ns is of late or outstanding I/O, and the truth at or above it */
+	bool mean_is_bound; /* of a response: something due had not been done */
 };
 
 /* Of one LUN, or of all together. */
@@ -38,16 +39,30 @@ struct lb_figures {
 	uint64_t xfers, bytes; /* in the window */
 	struct lb_fig_f64 xfer_per_s, bytes_per_s;
 	struct lb_latency lat;
-	uint64_t errors;         /* failed or short, whenever */
+	struct lb_latency
+		response; /* open loop: from when it was due; what is unfinished with its age */
+	uint64_t errors;  /* failed or short, whenever */
 	uint64_t errors_outside; /* how many of them outside the window */
 	struct lb_faults faults; /* the same by kind */
 	uint64_t late, late_max_ns;
 	uint64_t outstanding, outstanding_max_age_ns;
 	uint64_t ios_issued; /* all handed to the kernel, in the window or not */
 	uint64_t bytes_issued;
-	uint64_t samples;                /* read blocks that were looked into */
-	struct lb_fig_f64 zero_fraction; /* of them */
-	struct lb_hist hist;
+	uint64_t samples;                   /* read blocks that were looked into */
+	struct lb_fig_f64 zero_fraction;    /* of them */
+	struct lb_hist hist, response_hist; /* of the xfers */
+};
+
+/* How an open loop kept its schedule; of one LUN, or of all together. */
+struct lb_open {
+	double asked_per_s;
+	uint64_t missed;        /* due in the window and skipped */
+	uint64_t backlog;       /* due by the window's end, and not finished then */
+	uint64_t waiting;       /* of these: not even issued */
+	uint64_t oldest_age_ns; /* of the backlog, at the window's end */
+	/* from when something was due and a transfer free for it, until it was issued */
+	struct lb_fig_f64 held_mean_ns;
+	struct lb_fig_u64 held_max_ns;
 };
 
 /* How long nothing came back although something was in flight; in the window. */
@@ -74,6 +89,7 @@ struct lb_lun_result {
 	bool has_kernel;
 	uint64_t kernel_ios, kernel_bytes; /* from before the first I/O to after the last */
 	struct lb_fig_f64 passes;          /* over the region; seq and perm only */
+	struct lb_open open;               /* of an open loop */
 };
 
 struct lb_outages {
@@ -96,6 +112,8 @@ struct lb_result {
 	struct lb_lun_result *luns;
 	uint32_t n_luns, n_lost;
 	struct lb_figures total, *op[LB_OPS];
+	bool is_open; /* loop: there are response times, and the `open` of each row */
+	struct lb_open open;
 	struct lb_figures *op_figs; /* what the op[] point into */
 
 	const struct lb_series *series; /* NULL: none; it may have no points */

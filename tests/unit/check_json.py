@@ -123,7 +123,32 @@ def check_series(doc):
                 assert doc["total"]["series"][op][key] == [sum(column) for column in zip(*luns)]
 
 
+def check_open_loop(doc, fig, loop):
+    """What an open loop adds: to each figure a response, to each row how its schedule was kept."""
+    assert (fig["response"] is None) == (fig["response_histogram_ns"] is None) == (loop is None)
+    if loop is None:
+        return
+    response, hist = fig["response"], fig["response_histogram_ns"]
+    assert list(response) == list(fig["latency"])
+    assert sum(count for _, _, count in hist) == fig["xfers"]
+    assert loop["backlog_unissued"] <= loop["backlog"]
+    assert (loop["backlog_oldest_age_ns"] is None) == (loop["backlog"] == 0)
+    known = [key for key in PERCENTILES if response[key] is not None]
+    assert sorted(known, key=lambda key: response[key]) == known
+    if loop["missed"]:
+        assert not known and response["mean_ns"] is None
+    elif not loop["backlog_unissued"] and not fig["outstanding"]:
+        assert not any(response[key.replace("_ns", "_is_lower_bound")] for key in known)
+        for key in known:
+            assert response[key] >= fig["latency"][key] * (1 - 1 / 64), key
+    elif response["mean_ns"] is not None:
+        assert response["mean_is_lower_bound"]
+
+
 def check_document(name, doc):
+    for row in (doc["total"], *doc["luns"]):
+        for fig in (row, row["read"], row["write"]):
+            check_open_loop(doc, fig, row["open_loop"])
     check_series(doc)
     check_figures(doc, doc["total"])
     for lun in doc["luns"]:

@@ -29,7 +29,8 @@ struct made {
 	struct lb_phase phase;
 	struct lb_outcome outcome;
 	struct lb_result r;
-	struct lb_shm shm; /* of the time series; see made_series() */
+	struct lb_shm shm;      /* of the time series; see made_series() */
+	struct lb_shm open_shm; /* of an open loop; see made_open() */
 	struct lb_sampler *sampler;
 	char (*names)[128];
 };
@@ -246,6 +247,49 @@ static inline void made_outstanding(struct made *m, uint32_t lane, uint32_t n, u
 	lun->n_busy = 1;
 }
 
+/* Makes M an open loop at a rate over all LUNs, in thousandths. */
+static inline void made_open(struct made *m, uint64_t total_milli_per_s, enum lb_arrival arrival,
+	enum lb_catch_up catch_up)
+{
+	struct lb_err err;
+
+	m->stream.rate_milli_per_s = total_milli_per_s;
+	m->stream.arrival = arrival;
+	m->stream.catch_up = catch_up;
+	if (lb_shm_create(&m->open_shm, 1 << 20, &err) ||
+		lb_responses_make(&m->open_shm, &m->board))
+		abort();
+}
+
+/* N xfers of LANE, each issued LATE_NS after it was due. */
+static inline void made_responses(
+	struct made *m, uint32_t lane, uint64_t n, uint64_t lat_ns, uint64_t late_ns)
+{
+	uint32_t op = m->stream.read_pct ? LB_READ : LB_WRITE;
+	struct lb_resp *resp = lb_resp_of(m->board.resps, lane, op);
+	uint64_t ns = lat_ns + late_ns;
+
+	made_xfers(m, lane, n, lat_ns);
+	resp->hist->count[lb_hist_bucket(ns)] += n;
+	resp->sum_ns += n * ns;
+	resp->min_ns = ns < resp->min_ns ? ns : resp->min_ns;
+	resp->max_ns = ns > resp->max_ns ? ns : resp->max_ns;
+	resp->issued += n;
+	resp->held_sum_ns += n * 12345;
+	resp->held_max_ns = 54321;
+}
+
+/* The first N arrivals of LUN have been claimed, those before the window too. */
+static inline void made_due(struct made *m, uint32_t lun, uint64_t n)
+{
+	uint64_t due_ns, open_ns = MADE_OPEN_NS - m->board.window.start_ns;
+
+	while (lb_pace_claim(&m->board.paces[lun], open_ns - 1, &due_ns))
+		;
+	while (n-- && lb_pace_claim(&m->board.paces[lun], open_ns + 10 * SEC - 1, &due_ns))
+		;
+}
+
 static inline struct lb_result *made_result(struct made *m)
 {
 	struct lb_err err;
@@ -266,6 +310,7 @@ static inline void made_done(struct made *m)
 {
 	lb_sampler_done(m->sampler);
 	lb_shm_done(&m->shm);
+	lb_shm_done(&m->open_shm);
 	lb_result_done(&m->r);
 	lb_config_done(&m->cfg);
 	free(m->names);

@@ -512,6 +512,41 @@ static inline struct made *scene_cliff(void)
 	return m;
 }
 
+/* 2000/s on each of two LUNs: one keeps it, the other stalls at the end and leaves a backlog. */
+static inline struct made *scene_open(void)
+{
+	struct made *m = made_new(2, 1, 8);
+
+	made_open(m, 4000000, LB_ARRIVAL_FIXED, LB_CATCH_UP_QD);
+	for (uint32_t i = 0; i < 2; i++) {
+		made_responses(m, i, 15000, 700000, 0);
+		made_responses(m, i, 1000, 900000, 3 * MS);
+	}
+	made_responses(m, 0, 4000, 800000, 20000);
+	made_due(m, 0, 20000);
+	made_due(m, 1, 16008);
+	made_outstanding(m, 1, 8, 4 * SEC);
+	for (uint32_t i = 8; i < 16; i++)
+		m->board.dues[i] = m->outcome.end_ns - 4 * SEC;
+	m->outcome.timed_out = true;
+	m->board.stage = LB_STAGE_RUNNING;
+	return m;
+}
+
+/* The same without catching up: a mix, by chance, of which some was skipped. */
+static inline struct made *scene_open_missed(void)
+{
+	struct made *m = made_new(1, 1, 8);
+
+	m->stream.read_pct = 70;
+	made_open(m, 100000, LB_ARRIVAL_POISSON, LB_CATCH_UP_NONE);
+	made_responses(m, 0, 500, 2 * MS, 10000);
+	m->board.paces[0].missed = 480;
+	m->board.paces[0].n_free = 1;
+	made_due(m, 0, 1 << 20);
+	return m;
+}
+
 static inline struct made *scene_refused_run(void)
 {
 	struct made *m = scene_unplanned(LB_STAGE_REFUSED);
@@ -553,6 +588,8 @@ static const struct {
 	{"late", scene_late},
 	{"series", scene_series},
 	{"cliff", scene_cliff},
+	{"open", scene_open},
+	{"open_missed", scene_open_missed},
 	{"refused", scene_refused},
 	{"refused_run", scene_refused_run},
 	{"no_answer", scene_no_answer},

@@ -59,6 +59,8 @@ static void virtual_runs_allocate_nothing(void **state)
 		"--null-latency exp:1ms --null-script error:7:EIO,lose:13 --qd 100 --time 1s a b c",
 		"--null-latency 1ms --null-script gone:500ms:EIO --qd 100 --time 1s a b c",
 		"--null-latency 1ms --null-script dead:500ms --qd 100 --count 5000 a b c",
+		"--null-latency exp:1ms --rate 9000 --arrival poisson --qd 9 --time 1s a b c",
+		"--null-latency 1ms --rate 9000 --catch-up none --qd 7 --time 2s a b c",
 	};
 	struct rig g;
 

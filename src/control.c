@@ -115,6 +115,25 @@ static void starting(struct lb_control *c, uint64_t now)
 	c->state = LB_CTL_MEASURING;
 }
 
+/* An open loop may have nothing to do for long. */
+static bool nothing_is_due(const struct lb_board *b, uint64_t now)
+{
+	uint64_t start = atomic_load(&b->window.start_ns);
+
+	if (!b->paces)
+		return false;
+	for (uint32_t i = 0; i < b->plan->n_luns; i++)
+		if (start + lb_pace_next_ns(&b->paces[i]) <= now)
+			return false;
+	for (uint32_t i = 0; i < b->plan->n_slots; i++) {
+		uint64_t due = __atomic_load_n(&b->dues[i], __ATOMIC_RELAXED);
+
+		if (due && due <= now)
+			return false;
+	}
+	return true;
+}
+
 /*
  * A run that ends by count alone would wait for ever for LUNs that have all gone silent, or only
  * fail.
@@ -123,7 +142,7 @@ static void look_for_silence(struct lb_control *c, uint64_t now)
 {
 	uint64_t done = sum_done(c->board);
 
-	if (done != c->done || !c->done_ns) {
+	if (done != c->done || !c->done_ns || nothing_is_due(c->board, now)) {
 		c->done = done;
 		c->done_ns = now;
 	}

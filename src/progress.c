@@ -132,6 +132,20 @@ static void take_rates(
 	p->hist = now->hist;
 }
 
+/* What is overdue for a tenth of a second and more: less comes and goes. */
+static uint64_t look_at_backlog(const struct lb_board *b, uint64_t now_ns)
+{
+	uint64_t since_ns = now_ns - atomic_load(&b->window.start_ns), n = 0;
+
+	for (uint32_t i = 0; b->paces && i < b->plan->n_luns; i++) {
+		struct lb_waiting w = lb_pace_waiting(&b->paces[i], since_ns, NULL);
+
+		if (w.oldest_ns >= LB_NSEC_PER_SEC / 10)
+			n += w.n;
+	}
+	return n;
+}
+
 static void take_stage(struct lb_progress_view *v, const struct lb_board *b, uint64_t now_ns)
 {
 	const struct lb_phase *phase = &b->plan->phases[0];
@@ -214,6 +228,8 @@ void lb_progress_look(struct lb_progress *p, struct lb_progress_view *v,
 	take_rates(p, v, &sums, now_ns);
 	if (v->stage == LB_PROGRESS_VIRTUAL)
 		return;
+	if (v->stage != LB_PROGRESS_DRAINING)
+		v->backlog = look_at_backlog(board, now_ns);
 	watch_slots(p->watch, board, now_ns, v->stage == LB_PROGRESS_DRAINING);
 	take_watch(v, p->watch, plan, now_ns);
 }
@@ -271,6 +287,12 @@ static void say_rates(struct words *w, const struct lb_progress_view *v)
 		say(w, "  p99 %s", lb_format_latency(buf, sizeof(buf), v->p99_ns));
 }
 
+static void say_backlog(struct words *w, const struct lb_progress_view *v)
+{
+	if (v->backlog)
+		say(w, "  backlog %" PRIu64, v->backlog);
+}
+
 static void say_silent(struct words *w, const struct lb_progress_view *v)
 {
 	char tail[64];
@@ -296,6 +318,7 @@ static void say_measuring(struct words *w, const struct lb_progress_view *v)
 	if (v->left_ns)
 		say(w, "%s left", whole_seconds(buf, sizeof(buf), v->left_ns));
 	say_rates(w, v);
+	say_backlog(w, v);
 	say_silent(w, v);
 }
 
@@ -343,6 +366,7 @@ char *lb_progress_words(char *buf, size_t n, const struct lb_progress_view *v, s
 		if (v->left_ns)
 			say(&w, ", %s left", whole_seconds(left, sizeof(left), v->left_ns));
 		say_rates(&w, v);
+		say_backlog(&w, v);
 		say_silent(&w, v);
 		break;
 	case LB_PROGRESS_MEASURING:

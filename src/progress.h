@@ -33,6 +33,7 @@ struct lb_progress_view {
 	bool has_rate, has_p99;
 	double xfer_per_s, bytes_per_s; /* of the last second */
 	uint64_t p99_ns;
+	uint64_t backlog;   /* open loop: due and not issued, where that is worth a word; else 0 */
 	uint32_t n_silent;  /* LUNs with I/O in flight and nothing back for over a second */
 	uint64_t n_waiting; /* draining: I/Os in flight */
 	uint64_t oldest_ns; /* silent: for how long the first; draining: age of the oldest I/O */

@@ -137,7 +137,7 @@ REFUSED = [
     (["--sise", "16k"], 'unknown option "--sise": did you mean --size?'),
     (["--patt=rand"], 'unknown option "--patt": did you mean --pat?'),
     (["--threads=4"], 'unknown option "--threads": did you mean --threads-per-lun?'),
-    (["--write"], 'unknown option "--write": --help lists them all'),
+    (["--write-all"], 'unknown option "--write-all": --help lists them all'),
     (["--fill"], "--fill destroys what is in the region of every LUN given: if that is meant, say --allow-write"),
     (["--allow-write"], f"--allow-write {WRITES_NOTHING}"),
     (["--overwrite", "a", "--overwrite", "b"], f"--overwrite {WRITES_NOTHING}"),

@@ -280,6 +280,24 @@ static void a_count_ends_it_too(void **state)
 	rig_done(&g);
 }
 
+/* Seconds without anything to do are no silence; seconds without an answer are. */
+static void a_slow_schedule_is_no_stall(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_run(&g, "--null-latency 5ms --qd 2 --rate 0.1 --count 10 --drain 2s lun");
+	assert_string_equal(g.r.ended_by, "count");
+	assert_int_equal(g.r.window_ns.v, 90 * SEC + 5 * MS);
+	rig_done(&g);
+	rig_run(&g,
+		"--null-latency 5ms --null-script dead:35s --qd 2 --rate 0.1 --count 10 --drain 2s "
+		"lun");
+	assert_string_equal(g.r.ended_by, "stall");
+	assert_in_range(g.r.window_ns.v, 42 * SEC - 100 * MS, 42 * SEC + 200 * MS);
+	rig_done(&g);
+}
+
 static void sequential_is_in_order(void **state)
 {
 	struct rig g;
@@ -332,6 +350,7 @@ int main(void)
 		cmocka_unit_test(chance_makes_queues),
 		cmocka_unit_test(errors_hold_nothing_up_but_their_place),
 		cmocka_unit_test(a_count_ends_it_too),
+		cmocka_unit_test(a_slow_schedule_is_no_stall),
 		cmocka_unit_test(sequential_is_in_order),
 		cmocka_unit_test(on_the_real_clock),
 	};

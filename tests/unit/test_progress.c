@@ -236,6 +236,34 @@ static void silent_luns(void **state)
 	made_done(m);
 }
 
+static void a_backlog_is_told_when_it_is_old(void **state)
+{
+	uint64_t now_ns = MADE_OPEN_NS + 4 * SEC, due_ns;
+	struct made *m = running(now_ns);
+	struct lb_progress p;
+	struct lb_progress_view v;
+	char buf[200];
+
+	(void)state;
+	made_open(m, m->plan.n_luns * 1000 * 1000ull, LB_ARRIVAL_FIXED, LB_CATCH_UP_QD);
+	/* all but what is due now, and of one LUN what was due in the last second */
+	for (uint32_t i = 0; i < m->plan.n_luns; i++)
+		while (lb_pace_claim(&m->board.paces[i],
+			now_ns - m->board.window.start_ns - (i == 2 ? SEC : 99 * MS), &due_ns))
+			;
+	lb_progress_init(&p, LB_PROGRESS_NEVER, -1);
+	lb_progress_look(&p, &v, &m->cfg, &m->board, now_ns);
+	assert_int_equal(v.backlog, 1000);
+	assert_non_null(strstr(lb_progress_words(buf, sizeof(buf), &v, 190), "  backlog 1000"));
+	while (lb_pace_claim(&m->board.paces[2], now_ns - m->board.window.start_ns, &due_ns))
+		;
+	lb_progress_look(&p, &v, &m->cfg, &m->board, now_ns);
+	assert_int_equal(v.backlog, 0);
+	assert_null(strstr(lb_progress_words(buf, sizeof(buf), &v, 190), "backlog"));
+	lb_progress_done(&p);
+	made_done(m);
+}
+
 static void stages_of_a_run(void **state)
 {
 	struct made *m = running(MADE_OPEN_NS);
@@ -412,6 +440,7 @@ int main(void)
 		cmocka_unit_test(differences_of_a_second),
 		cmocka_unit_test(shared_histograms_count_once),
 		cmocka_unit_test(silent_luns),
+		cmocka_unit_test(a_backlog_is_told_when_it_is_old),
 		cmocka_unit_test(stages_of_a_run),
 		cmocka_unit_test(on_or_off),
 		cmocka_unit_test(lines_on_a_pipe),

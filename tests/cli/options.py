@@ -24,6 +24,7 @@ TIME = "use seconds or ns, us, ms, s, m, h, d, e.g. 30s"
 REGION = "use START-END in bytes (k, M, G) or percent, e.g. 0-10%, 1G-2G, 1G-"
 CPUS = "use numbers and ranges, e.g. 0-3,8"
 SCRATCH = "use COUNTxSIZE or COUNTxSIZE@DIR, e.g. 4x256M@/mnt"
+RATE = "use arrivals a second, or with k, M (powers of 1000), e.g. 1500, 0.5, 10k"
 WRITES_NOTHING = "is of writes, and this run writes nothing: --op write, --op rw or --fill does"
 COUNT = "1 to 18446744073709551615"
 
@@ -133,6 +134,17 @@ REFUSED = [
     (["--engine", "null", "--null-script", "\x1b"],
      r"--null-script '\x1b': at character 1, '\x1b': an event is needed: error:EVERY:ERRNO, short:EVERY:BYTES, stall:FROM:FOR, "
      "lose:NTH, dead:FROM, slow:FACTOR or gone:FROM:ERRNO, each with @LUN or not"),
+    # of an open loop
+    (["--rate", "fast"], f'--rate: "fast" is no rate: {RATE}'),
+    (["--rate", "-5"], f'--rate: "-5" is no rate: {RATE}'),
+    (["--rate", "5/s"], f'--rate: "5/s" is no rate: {RATE}'),
+    (["--rate", "0.0001"], '--rate: "0.0001" is too fine: use at most three decimals'),
+    (["--rate", "0"], '--rate: "0" is out of range: 0.001 to 10M'),
+    (["--rate-total", "10000001"], '--rate-total: "10000001" is out of range: 0.001 to 10M'),
+    (["--rate", "5", "--rate-total", "5"], '--rate-total: "5" is over all LUNs, and --rate is of each: give one of them'),
+    (["--arrival", "poisson"], "--arrival is of a run at a rate: --rate N or --rate-total N is missing"),
+    (["--catch-up", "qd"], "--catch-up is of a run at a rate: --rate N or --rate-total N is missing"),
+    (["--rate", "5", "--arrival", "random"], '--arrival: "random" is not known: use fixed, poisson'),
     # options as such
     (["--sise", "16k"], 'unknown option "--sise": did you mean --size?'),
     (["--patt=rand"], 'unknown option "--patt": did you mean --pat?'),

@@ -327,6 +327,52 @@ static void submit_slow(void **state)
 	expect(m, "", 0, NULL);
 }
 
+/* 2000/s on a LUN that did what it could: N of 10 s are claimed, all with a transfer free. */
+static struct made *paced(uint64_t n, uint64_t late_ns)
+{
+	struct made *m = made_new(1, 1, 16);
+	struct lb_resp *resp;
+
+	made_open(m, 2000000, LB_ARRIVAL_FIXED, LB_CATCH_UP_QD);
+	made_responses(m, 0, n, MS, late_ns);
+	resp = lb_resp_of(m->board.resps, 0, LB_READ);
+	resp->held_sum_ns = n * late_ns;
+	resp->held_max_ns = 10 * late_ns;
+	made_due(m, 0, n);
+	return m;
+}
+
+static void rate_not_kept(void **state)
+{
+	struct made *m;
+
+	(void)state;
+	expect(paced(20000, 0), "", 0, NULL);
+	expect(paced(19980, 0), "", 0, NULL); /* one in a thousand */
+	expect(paced(19979, 100000), "rate-not-kept", 0,
+		"21 of some 20000 transfers that were due had not begun when the measured time ended; "
+		"transfers were free: this host was late to issue, by 100 us on average");
+	m = paced(19000, 0);
+	lb_board_cell(&m->board, 0, LB_READ)->late = 16;
+	expect(m, "rate-not-kept", 0,
+		"1000 of some 20000 transfers that were due had not begun when the measured time ended; "
+		"all 16 of --qd were in flight: the LUN is slower than that, or --qd too low");
+	m = paced(20000, 0);
+	m->board.paces[0].missed = 21;
+	expect(m, "rate-not-kept", 0,
+		"21 of some 20000 transfers that were due were skipped; all 16 of --qd were in flight: "
+		"the LUN is slower than that, or --qd too low");
+}
+
+static void issue_late(void **state)
+{
+	(void)state;
+	expect(paced(20000, 250000), "", 0, NULL);
+	expect(paced(20000, 260000), "issue-late", -1,
+		"this host issued what was due 260.0 us late on average, and 2600.0 us at most, with "
+		"transfers free for it: that is 21% of the median response");
+}
+
 static void qd_above_device(void **state)
 {
 	struct made *m = good(3);
@@ -455,6 +501,8 @@ int main(void)
 		cmocka_unit_test(host_busy),
 		cmocka_unit_test(host_cache),
 		cmocka_unit_test(submit_slow),
+		cmocka_unit_test(rate_not_kept),
+		cmocka_unit_test(issue_late),
 		cmocka_unit_test(qd_above_device),
 		cmocka_unit_test(split_io),
 		cmocka_unit_test(wrapped),

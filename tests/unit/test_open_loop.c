@@ -1,6 +1,8 @@
 /* The open loop on the null engine's clock: what is due is done, waits or is missed, exactly. */
 #include "worker_rig.h"
 
+#include <pthread.h>
+
 #include "hist.h"
 
 /* Everything that was due by the window's end has become of one of these. */
@@ -312,6 +314,37 @@ static void sequential_is_in_order(void **state)
 	rig_done(&g);
 }
 
+static void *sleep_by_the_window(void *window)
+{
+	lb_window_sleep(window, lb_now_ns() + 3600 * SEC);
+	return NULL;
+}
+
+/* Whoever sleeps until something is due wakes when the window ends, planned or not. */
+static void the_windows_end_wakes_sleepers(void **state)
+{
+	static struct lb_window planned, early;
+	pthread_t a, b;
+	uint64_t now = lb_now_ns();
+
+	(void)state;
+	atomic_store(&planned.close_ns, LB_NEVER);
+	atomic_store(&early.close_ns, LB_NEVER);
+	assert_int_equal(pthread_create(&a, NULL, sleep_by_the_window, &planned), 0);
+	assert_int_equal(pthread_create(&b, NULL, sleep_by_the_window, &early), 0);
+	usleep(20000);
+	atomic_store(&planned.close_ns, now + 100 * MS);
+	lb_window_changed(&planned);
+	pthread_join(a, NULL);
+	assert_true(lb_now_ns() >= now + 100 * MS);
+	assert_int_equal(lb_window_close(&early, NULL, NULL), 1);
+	pthread_join(b, NULL);
+	/* nothing to wait for */
+	lb_window_sleep(&early, lb_now_ns() + 3600 * SEC);
+	atomic_store(&planned.close_ns, LB_NEVER);
+	lb_window_sleep(&planned, lb_now_ns());
+}
+
 /* On the real clock nothing is issued early; how late is the host's affair. */
 static void on_the_real_clock(void **state)
 {
@@ -352,6 +385,7 @@ int main(void)
 		cmocka_unit_test(a_count_ends_it_too),
 		cmocka_unit_test(a_slow_schedule_is_no_stall),
 		cmocka_unit_test(sequential_is_in_order),
+		cmocka_unit_test(the_windows_end_wakes_sleepers),
 		cmocka_unit_test(on_the_real_clock),
 	};
 

@@ -95,7 +95,7 @@ static void lane_add(struct sums *s, struct lb_figures *const ops[LB_OPS], const
 
 		/* histograms that were never written to take no memory until they are read */
 		if (READ(resp->min_ns) != UINT64_MAX && !(lane->shares_hist && *seen)) {
-			lb_hist_add(&ops[op]->response_hist, resp->hist);
+			lb_hist_add(ops[op]->response_hist, resp->hist);
 			*seen = 1;
 		}
 		s->op[op].sum_ns += READ(resp->sum_ns);
@@ -134,10 +134,10 @@ static void response_make(struct lb_figures *f, const struct sums *s, int op, ui
 {
 	struct lb_latency *lat = &f->response;
 	uint64_t min_ns = UINT64_MAX, max_ns = 0, late_ns = 0,
-		 done = lb_hist_total(&f->response_hist);
+		 done = lb_hist_total(f->response_hist);
 	uint64_t n = done + (left ? left->n : 0);
 	double sum_ns = left ? left->sum_ns : 0;
-	struct lb_hist all = f->response_hist;
+	struct lb_hist all = *f->response_hist;
 
 	for (int i = 0; i < LB_OPS; i++) {
 		if (op >= 0 && i != op)
@@ -167,7 +167,7 @@ static void response_make(struct lb_figures *f, const struct sums *s, int op, ui
 
 		lat->pct_ns[i].has = r >= 0;
 		lat->pct_over[i] = r == 1 || (r == 0 && n_left &&
-						     is_bound(&f->response_hist, n_left,
+						     is_bound(f->response_hist, n_left,
 							     lb_pct_ppm[i], lat->pct_ns[i].v));
 	}
 }
@@ -181,7 +181,7 @@ static void row_make(struct lb_figures *f, struct lb_figures *const ops[LB_OPS],
 	for (int op = 0; op < LB_OPS; op++) {
 		if (ops[op] == f || ops[LB_READ] == f || ops[LB_WRITE] == f)
 			continue;
-		lb_hist_add(&f->response_hist, &ops[op]->response_hist);
+		lb_hist_add(f->response_hist, ops[op]->response_hist);
 		response_make(ops[op], s, op, s->left.n, NULL, has_missed);
 	}
 	response_make(f, s, -1, s->left.n, &s->left, has_missed);
@@ -218,16 +218,39 @@ static void schedule_add(struct lb_open *open, struct sums *s, const struct lb_b
 	s->left.oldest_ns = max_u64(s->left.oldest_ns, w.oldest_ns);
 }
 
+/* The histograms of row I: both ops together, then each apart where the run has both. */
+static void hists_point(
+	struct lb_result *r, uint32_t i, struct lb_figures *f, struct lb_figures *const ops[LB_OPS])
+{
+	struct lb_hist *hists = r->response_hists + 1 + i * (1 + LB_OPS);
+
+	f->response_hist = hists;
+	for (int op = 0; op < LB_OPS; op++)
+		if (ops[op] == r->op_figs)
+			ops[op]->response_hist = r->response_hists; /* of nothing */
+		else if (ops[op] != f)
+			ops[op]->response_hist = hists + 1 + op;
+}
+
 int lb_open_figures_make(struct lb_result *r, const struct lb_board *b, const struct lb_span *span)
 {
 	const struct lb_plan *p = r->plan;
 	struct sums *luns = calloc((size_t)p->n_luns + 1, sizeof(*luns)), *total;
 	char *hist_seen = calloc((size_t)p->n_hists + LB_OPS, 1);
-	int ret = luns && hist_seen ? 0 : -ENOMEM;
+	int ret;
 
-	r->is_open = true;
-	for (uint32_t i = 0; !ret && i <= p->n_luns; i++)
+	/* memory is taken only where there is something to count */
+	r->response_hists =
+		calloc(1 + ((size_t)p->n_luns + 1) * (1 + LB_OPS), sizeof(*r->response_hists));
+	ret = luns && hist_seen && r->response_hists ? 0 : -ENOMEM;
+	r->is_open = !ret;
+	for (uint32_t i = 0; !ret && i <= p->n_luns; i++) {
+		bool is_lun = i < p->n_luns;
+
 		sums_init(&luns[i]);
+		hists_point(
+			r, i, is_lun ? &r->luns[i].fig : &r->total, is_lun ? r->luns[i].op : r->op);
+	}
 	for (uint32_t l = 0; !ret && span->open_ns < span->close_ns && l < p->n_lanes; l++) {
 		uint32_t lun = p->lanes[l].lun;
 
@@ -246,7 +269,7 @@ int lb_open_figures_make(struct lb_result *r, const struct lb_board *b, const st
 		sums_add(total, &luns[i]);
 		for (int op = 0; op < LB_OPS; op++)
 			if (r->op[op] != lun->op[op])
-				lb_hist_add(&r->op[op]->response_hist, &lun->op[op]->response_hist);
+				lb_hist_add(r->op[op]->response_hist, lun->op[op]->response_hist);
 		row_make(&lun->fig, lun->op, &lun->open, &luns[i], span);
 	}
 	if (!ret)

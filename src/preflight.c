@@ -175,6 +175,10 @@ void lb_need_of(struct lb_need *need, const struct lb_plan *p)
 		(writes ? lb_data_bytes(&data) : 0) + p->n_hists * sizeof(struct lb_hist) +
 		p->n_slots * sizeof(struct lb_io) + p->n_luns * sizeof(struct lb_lun_result) +
 		(uint64_t)p->n_workers * THREAD_BYTES + series_bytes(p);
+	if (p->phases[0].streams[0].rate_milli_per_s)
+		need->memory_bytes +=
+			lb_responses_bytes(p->n_luns, p->n_lanes, p->n_hists, p->n_slots) +
+			p->n_luns * sizeof(struct lb_hist);
 }
 
 /* ---- LUNs ---- */

@@ -208,7 +208,7 @@ static void put_plain_figures(
 	put_fig_f64(j, "zero_fraction", f->zero_fraction);
 	put_hist(j, "histogram_ns", &f->hist);
 	if (r->is_open)
-		put_hist(j, "response_histogram_ns", &f->response_hist);
+		put_hist(j, "response_histogram_ns", f->response_hist);
 	else
 		lb_json_null(j, "response_histogram_ns");
 }

@@ -301,6 +301,7 @@ void lb_result_done(struct lb_result *r)
 	free(r->outages);
 	free(r->luns);
 	free(r->op_figs);
+	free(r->response_hists);
 	free(r->findings);
 	free(r->events);
 	r->luns = NULL;

@@ -48,9 +48,10 @@ struct lb_figures {
 	uint64_t outstanding, outstanding_max_age_ns;
 	uint64_t ios_issued; /* all handed to the kernel, in the window or not */
 	uint64_t bytes_issued;
-	uint64_t samples;                   /* read blocks that were looked into */
-	struct lb_fig_f64 zero_fraction;    /* of them */
-	struct lb_hist hist, response_hist; /* of the xfers */
+	uint64_t samples;                /* read blocks that were looked into */
+	struct lb_fig_f64 zero_fraction; /* of them */
+	struct lb_hist hist;             /* of the xfers */
+	struct lb_hist *response_hist;   /* the same of responses; NULL: closed loop */
 };
 
 /* How an open loop kept its schedule; of one LUN, or of all together. */
@@ -114,7 +115,8 @@ struct lb_result {
 	struct lb_figures total, *op[LB_OPS];
 	bool is_open; /* loop: there are response times, and the `open` of each row */
 	struct lb_open open;
-	struct lb_figures *op_figs; /* what the op[] point into */
+	struct lb_figures *op_figs;     /* what the op[] point into */
+	struct lb_hist *response_hists; /* and what the figures' do */
 
 	const struct lb_series *series; /* NULL: none; it may have no points */
 	struct lb_trend trend;

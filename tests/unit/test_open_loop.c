@@ -13,7 +13,7 @@ static void all_is_told(const struct rig *g, uint32_t lun, uint64_t due)
 
 	assert_int_equal(f->xfers + f->errors + o->missed + o->backlog, due);
 	assert_int_equal(o->backlog, o->waiting + f->late + f->outstanding);
-	assert_int_equal(lb_hist_total(&f->response_hist), f->xfers);
+	assert_int_equal(lb_hist_total(f->response_hist), f->xfers);
 }
 
 /* As long from when it was due as from its issue, and to the nanosecond. */
@@ -25,7 +25,7 @@ static void all_responses_are(const struct lb_figures *f, uint64_t ns)
 	assert_int_equal(f->response.pct_ns[LB_PCT_99].v, ns);
 	assert_false(f->response.pct_over[LB_PCT_99]);
 	assert_false(f->response.max_is_bound);
-	assert_memory_equal(&f->response_hist, &f->hist, sizeof(f->hist));
+	assert_memory_equal(f->response_hist, &f->hist, sizeof(f->hist));
 }
 
 static void a_rate_that_can_be_kept_is_kept(void **state)

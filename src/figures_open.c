@@ -56,11 +56,20 @@ static void sums_add(struct sums *into, const struct sums *s)
 	into->held_max_ns = max_u64(into->held_max_ns, s->held_max_ns);
 	into->n_waiting += s->n_waiting;
 	into->n_out += s->n_out;
-	into->oldest_due_ns = min_u64(into->oldest_due_ns, s->oldest_due_ns);
 	into->left.n += s->left.n;
 	into->left.oldest_ns = max_u64(into->left.oldest_ns, s->left.oldest_ns);
 	into->left.sum_ns += s->left.sum_ns;
 	lb_hist_add(&into->left.ages, &s->left.ages);
+}
+
+/* Of a LUN that was given up the schedule ended then. */
+static struct lb_span span_of(const struct lb_lun_result *lun, const struct lb_span *span)
+{
+	struct lb_span own = *span;
+
+	if (lun->is_lost && lun->lost_ns < own.close_ns)
+		own.close_ns = lun->lost_ns;
+	return own;
 }
 
 /* What was claimed for LANE's slots and has not come back. */
@@ -174,7 +183,7 @@ static void response_make(struct lb_figures *f, const struct sums *s, int op, ui
 
 /* F with its figures by op, and OPEN, out of S. */
 static void row_make(struct lb_figures *f, struct lb_figures *const ops[LB_OPS],
-	struct lb_open *open, const struct sums *s, const struct lb_span *span)
+	struct lb_open *open, const struct sums *s)
 {
 	bool has_missed = open->missed > 0;
 
@@ -187,8 +196,6 @@ static void row_make(struct lb_figures *f, struct lb_figures *const ops[LB_OPS],
 	response_make(f, s, -1, s->left.n, &s->left, has_missed);
 	open->waiting = s->n_waiting;
 	open->backlog = s->n_waiting + s->n_out + f->late;
-	if (s->oldest_due_ns < span->close_ns)
-		open->oldest_age_ns = span->close_ns - s->oldest_due_ns;
 	open->held_mean_ns = lb_ratio((double)s->held_sum_ns, (double)s->issued);
 	open->held_max_ns = (struct lb_fig_u64){s->issued > 0, s->held_max_ns};
 }
@@ -232,10 +239,32 @@ static void hists_point(
 			ops[op]->response_hist = hists + 1 + op;
 }
 
+/* LUN I out of S, to which what nobody has claimed is added; and what the total has of it. */
+static void lun_make(struct lb_result *r, const struct lb_board *b, uint32_t i, struct sums *s,
+	const struct lb_span *span)
+{
+	struct lb_lun_result *lun = &r->luns[i];
+	struct lb_span own = span_of(lun, span);
+	struct lb_open *open = &lun->open;
+
+	open->asked_per_s = (double)b->paces[i].total_milli_per_s / 1e3 / r->n_luns;
+	if (span->open_ns < span->close_ns && own.close_ns > atomic_load(&b->window.start_ns))
+		schedule_add(open, s, b, i, &own);
+	if (s->oldest_due_ns < own.close_ns)
+		open->oldest_age_ns = own.close_ns - s->oldest_due_ns;
+	r->open.asked_per_s += open->asked_per_s;
+	r->open.missed += open->missed;
+	r->open.oldest_age_ns = max_u64(r->open.oldest_age_ns, open->oldest_age_ns);
+	for (int op = 0; op < LB_OPS; op++)
+		if (r->op[op] != lun->op[op])
+			lb_hist_add(r->op[op]->response_hist, lun->op[op]->response_hist);
+	row_make(&lun->fig, lun->op, open, s);
+}
+
 int lb_open_figures_make(struct lb_result *r, const struct lb_board *b, const struct lb_span *span)
 {
 	const struct lb_plan *p = r->plan;
-	struct sums *luns = calloc((size_t)p->n_luns + 1, sizeof(*luns)), *total;
+	struct sums *luns = calloc((size_t)p->n_luns + 1, sizeof(*luns));
 	char *hist_seen = calloc((size_t)p->n_hists + LB_OPS, 1);
 	int ret;
 
@@ -254,26 +283,17 @@ int lb_open_figures_make(struct lb_result *r, const struct lb_board *b, const st
 	for (uint32_t l = 0; !ret && span->open_ns < span->close_ns && l < p->n_lanes; l++) {
 		uint32_t lun = p->lanes[l].lun;
 
+		struct lb_span own = span_of(&r->luns[lun], span);
+
 		lane_add(&luns[lun], r->luns[lun].op, b, l, hist_seen);
-		slots_add(&luns[lun], b, &p->lanes[l], span);
+		slots_add(&luns[lun], b, &p->lanes[l], &own);
 	}
 	for (uint32_t i = 0; !ret && i < p->n_luns; i++) {
-		struct lb_lun_result *lun = &r->luns[i];
-
-		total = &luns[p->n_luns];
-		lun->open.asked_per_s = (double)b->paces[i].total_milli_per_s / 1e3 / p->n_luns;
-		if (span->open_ns < span->close_ns)
-			schedule_add(&lun->open, &luns[i], b, i, span);
-		r->open.asked_per_s += lun->open.asked_per_s;
-		r->open.missed += lun->open.missed;
-		sums_add(total, &luns[i]);
-		for (int op = 0; op < LB_OPS; op++)
-			if (r->op[op] != lun->op[op])
-				lb_hist_add(r->op[op]->response_hist, lun->op[op]->response_hist);
-		row_make(&lun->fig, lun->op, &lun->open, &luns[i], span);
+		lun_make(r, b, i, &luns[i], span);
+		sums_add(&luns[p->n_luns], &luns[i]);
 	}
 	if (!ret)
-		row_make(&r->total, r->op, &r->open, &luns[p->n_luns], span);
+		row_make(&r->total, r->op, &r->open, &luns[p->n_luns]);
 	free(luns);
 	free(hist_seen);
 	return ret;

@@ -96,10 +96,10 @@ static void rate_not_kept(struct finder *f, int i, const struct lb_lun_result *l
 {
 	const struct lb_open *o = &l->open;
 	uint64_t lacking = o->missed + o->waiting;
-	double due = o->asked_per_s * (double)f->r->window_ns.v / (double)LB_NSEC_PER_SEC;
+	double due = o->asked_per_s * (double)l->lived_ns.v / (double)LB_NSEC_PER_SEC;
 	char why[160];
 
-	if (!f->r->is_open || lacking < 2 || (double)lacking <= SHORT_SHARE * due)
+	if (!f->r->is_open || l->is_lost || lacking < 2 || (double)lacking <= SHORT_SHARE * due)
 		return;
 	if (o->missed || o->backlog - o->waiting >= l->qd)
 		snprintf(why, sizeof(why),

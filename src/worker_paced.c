@@ -121,7 +121,7 @@ static void release(struct lb_worker *w, struct lb_io *io, uint64_t t)
 	make_free(w, io, t);
 }
 
-/* PL, on top of the heap, has no transfer free any more. */
+/* PL, on top of the heap, has no transfer free any more, or its LUN was retired. */
 static void drop_lane(struct lb_paced *p, struct lb_paced_lane *pl)
 {
 	if (p->catch_up == LB_CATCH_UP_NONE)
@@ -180,15 +180,16 @@ static uint32_t gather(struct lb_worker *w, struct lb_io **batch, uint64_t t)
 
 	while (n < LB_BATCH && p->n_heap && p->heap[0].due_ns <= t) {
 		struct lb_paced_lane *pl = &p->lanes[p->heap[0].lane];
+		bool is_retired = w->lanes[p->heap[0].lane].is_retired;
 		uint64_t due;
 
-		if (lb_pace_claim(pl->pace, t - p->start_ns, &due)) {
+		if (!is_retired && lb_pace_claim(pl->pace, t - p->start_ns, &due)) {
 			struct lb_io *io = pl->free[--pl->n_free];
 
 			aim(w, pl, io, p->start_ns + due, t);
 			batch[n++] = io;
 		}
-		if (pl->n_free)
+		if (pl->n_free && !is_retired)
 			p->heap[0].due_ns = next_due(p, pl);
 		else
 			drop_lane(p, pl);
@@ -261,6 +262,7 @@ static int run_deep(struct lb_worker *w)
 		uint32_t n = 0;
 
 		lb_worker_control(w, t);
+		lb_take_retired(w, batch, 0);
 		close = lb_window_end(&w->board->window);
 		if (t >= close) {
 			lb_take_close(w);
@@ -286,6 +288,13 @@ static int run_deep(struct lb_worker *w)
 	return got;
 }
 
+/* Whether the LUN of a worker that has but one was given up. */
+static bool is_retired(struct lb_worker *w)
+{
+	lb_take_retired(w, NULL, 0);
+	return w->lanes[0].is_retired;
+}
+
 /*
  * An engine that carries one I/O: its lane claims the next arrival and sleeps until it is due, so
  * that of the lanes that are free only one wakes for each.
@@ -304,14 +313,14 @@ static int run_one(struct lb_worker *w)
 			lb_window_sleep(window, w->parked_ns);
 			release_parked(w, t = lb_now_ns());
 		}
-		if (t >= lb_window_end(window))
+		if (t >= lb_window_end(window) || is_retired(w))
 			break;
 		lb_pace_claim(pl->pace, LB_NEVER, &due);
 		due += p->start_ns;
 		p->dues[0] = due;
 		lb_window_sleep(window, due);
 		t = lb_now_ns();
-		if (t >= lb_window_end(window))
+		if (t >= lb_window_end(window) || is_retired(w))
 			break;
 		batch[0] = pl->free[--pl->n_free];
 		drop_lane(p, pl);

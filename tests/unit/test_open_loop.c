@@ -269,6 +269,33 @@ static void errors_hold_nothing_up_but_their_place(void **state)
 	rig_done(&g);
 }
 
+static void a_retired_lun_owes_nothing_more(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	/* two are out when it goes, and their errors tell so: none is due after that */
+	rig_run(&g,
+		"--null-latency 15ms --null-script gone:5s:ENODEV@1 --qd 4 --rate 100 --time 10s a b");
+	assert_true(g.r.luns[1].is_lost);
+	assert_int_equal(g.r.luns[1].lived_ns.v, 5 * SEC);
+	assert_int_equal(rig_lun(&g, 1)->xfers + rig_lun(&g, 1)->errors, 500);
+	assert_int_equal(g.r.luns[1].open.backlog, 0);
+	assert_int_equal(g.r.luns[1].open.missed, 0);
+	all_is_told(&g, 0, 1000);
+	assert_int_equal(rig_lun(&g, 0)->xfers, 999);
+	rig_done(&g);
+	/* one that is behind owes what was due until then */
+	rig_run(&g,
+		"--null-latency 20ms --null-script gone:5s:ENODEV@1 --qd 1 --rate 100 --time 10s a b");
+	assert_true(g.r.luns[1].is_lost);
+	all_is_told(&g, 1, 500);
+	assert_in_range(g.r.luns[1].open.waiting, 249, 251);
+	assert_in_range(g.r.luns[1].open.oldest_age_ns, 2490 * MS, 2510 * MS);
+	assert_int_equal(g.r.open.oldest_age_ns, g.r.luns[0].open.oldest_age_ns);
+	rig_done(&g);
+}
+
 static void a_count_ends_it_too(void **state)
 {
 	struct rig g;
@@ -382,6 +409,7 @@ int main(void)
 		cmocka_unit_test(chance_is_the_same_each_time),
 		cmocka_unit_test(chance_makes_queues),
 		cmocka_unit_test(errors_hold_nothing_up_but_their_place),
+		cmocka_unit_test(a_retired_lun_owes_nothing_more),
 		cmocka_unit_test(a_count_ends_it_too),
 		cmocka_unit_test(a_slow_schedule_is_no_stall),
 		cmocka_unit_test(sequential_is_in_order),

@@ -105,22 +105,40 @@ static void put_field(struct lb_json *j, const char *key, const struct lb_series
 	end(&c);
 }
 
-static void put_mean(struct lb_json *j, const struct lb_series *s, const struct lb_point *points)
+static void put_mean(struct lb_json *j, const char *key, const struct lb_series *s,
+	const struct lb_point *points, uint64_t (*mean_ns)(const struct lb_point *))
 {
 	struct column c;
 
-	begin(&c, j, "mean_ns");
+	begin(&c, j, key);
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (points[i].xfers)
-			put(&c, lb_point_mean_ns(&points[i]));
+			put(&c, mean_ns(&points[i]));
 		else
 			put_null(&c);
 	}
 	end(&c);
 }
 
-static void put_op(
-	struct lb_json *j, const char *key, const struct lb_series *s, uint32_t row, int pos)
+/* Of an open loop. */
+static void put_responses(
+	struct lb_json *j, const struct lb_series *s, const struct lb_point *points, bool is_open)
+{
+	if (!is_open) {
+		lb_json_null(j, "response_mean_ns");
+		lb_json_null(j, "response_p99_ns");
+		lb_json_null(j, "response_max_ns");
+		return;
+	}
+	put_mean(j, "response_mean_ns", s, points, lb_point_response_mean_ns);
+	put_field(
+		j, "response_p99_ns", s, points, offsetof(struct lb_point, response_p99_ns), true);
+	put_field(
+		j, "response_max_ns", s, points, offsetof(struct lb_point, response_max_ns), true);
+}
+
+static void put_op(struct lb_json *j, const char *key, const struct lb_series *s, uint32_t row,
+	int pos, bool is_open)
 {
 	const struct lb_point *points;
 
@@ -133,10 +151,11 @@ static void put_op(
 	put_field(j, "xfers", s, points, offsetof(struct lb_point, xfers), false);
 	put_field(j, "bytes", s, points, offsetof(struct lb_point, bytes), false);
 	put_field(j, "errors", s, points, offsetof(struct lb_point, errors), false);
-	put_mean(j, s, points);
+	put_mean(j, "mean_ns", s, points, lb_point_mean_ns);
 	put_field(j, "p50_ns", s, points, offsetof(struct lb_point, p50_ns), true);
 	put_field(j, "p99_ns", s, points, offsetof(struct lb_point, p99_ns), true);
 	put_field(j, "max_ns", s, points, offsetof(struct lb_point, max_ns), true);
+	put_responses(j, s, points, is_open);
 	lb_json_close(j, '}');
 }
 
@@ -150,7 +169,23 @@ static const struct lb_series *series_of(const struct lb_result *r)
 	return r->series && r->series->n ? r->series : &nothing;
 }
 
-static void put_both(struct lb_json *j, const struct lb_series *s, uint32_t row, bool is_total)
+static void put_backlog(struct lb_json *j, const struct lb_series *s,
+	const struct lb_point_both *both, bool is_open)
+{
+	struct column c;
+
+	if (!is_open) {
+		lb_json_null(j, "backlog");
+		return;
+	}
+	begin(&c, j, "backlog");
+	for (uint32_t i = 0; i < s->n; i++)
+		put(&c, both[i].backlog);
+	end(&c);
+}
+
+static void put_both(
+	struct lb_json *j, const struct lb_series *s, uint32_t row, bool is_total, bool is_open)
 {
 	const struct lb_point_both *both = s->n ? lb_series_both(s, row, 0) : NULL;
 	struct column c;
@@ -163,6 +198,7 @@ static void put_both(struct lb_json *j, const struct lb_series *s, uint32_t row,
 	for (uint32_t i = 0; i < s->n; i++)
 		put(&c, both[i].gap_ns);
 	end(&c);
+	put_backlog(j, s, both, is_open);
 	if (!is_total)
 		return;
 	begin(&c, j, "silent_luns");
@@ -176,9 +212,9 @@ void lb_report_series_row(struct lb_json *j, const struct lb_result *r, uint32_t
 	const struct lb_series *s = series_of(r);
 
 	lb_json_open(j, "series", '{');
-	put_op(j, "read", s, row, s->pos[LB_READ]);
-	put_op(j, "write", s, row, s->pos[LB_WRITE]);
-	put_both(j, s, row, row == r->n_luns);
+	put_op(j, "read", s, row, s->pos[LB_READ], r->is_open);
+	put_op(j, "write", s, row, s->pos[LB_WRITE], r->is_open);
+	put_both(j, s, row, row == r->n_luns, r->is_open);
 	lb_json_close(j, '}');
 }
 

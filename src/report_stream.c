@@ -61,7 +61,7 @@ static void put_known(struct lb_json *j, const char *key, uint64_t v)
 }
 
 static void put_op(struct lb_json *j, const char *key, const struct lb_series *s, uint32_t row,
-	int pos, uint32_t i)
+	int pos, uint32_t i, bool is_open)
 {
 	const struct lb_point *p;
 
@@ -78,17 +78,25 @@ static void put_op(struct lb_json *j, const char *key, const struct lb_series *s
 	put_known(j, "p50_ns", p->p50_ns);
 	put_known(j, "p99_ns", p->p99_ns);
 	put_known(j, "max_ns", p->max_ns);
+	put_known(j, "response_mean_ns", is_open ? lb_point_response_mean_ns(p) : 0);
+	put_known(j, "response_p99_ns", p->response_p99_ns);
+	put_known(j, "response_max_ns", p->response_max_ns);
 	lb_json_close(j, '}');
 }
 
-static void put_row(struct lb_json *j, const struct lb_series *s, uint32_t row, uint32_t i)
+static void put_row(
+	struct lb_json *j, const struct lb_series *s, uint32_t row, uint32_t i, bool is_open)
 {
 	const struct lb_point_both *both = lb_series_both(s, row, i);
 
-	put_op(j, "read", s, row, s->pos[LB_READ], i);
-	put_op(j, "write", s, row, s->pos[LB_WRITE], i);
+	put_op(j, "read", s, row, s->pos[LB_READ], i, is_open);
+	put_op(j, "write", s, row, s->pos[LB_WRITE], i, is_open);
 	lb_json_u64(j, "in_flight", both->in_flight);
 	lb_json_u64(j, "longest_gap_ns", both->gap_ns);
+	if (is_open)
+		lb_json_u64(j, "backlog", both->backlog);
+	else
+		lb_json_null(j, "backlog");
 	if (row + 1 == s->n_rows)
 		lb_json_u64(j, "silent_luns", both->n_silent);
 }
@@ -96,19 +104,20 @@ static void put_row(struct lb_json *j, const struct lb_series *s, uint32_t row, 
 void lb_report_stream_interval(FILE *out, const struct lb_plan *plan, const struct lb_series *s,
 	uint32_t i, uint64_t open_ns)
 {
+	bool is_open = plan->phases[0].streams[0].rate_milli_per_s > 0;
 	struct lb_json j;
 
 	begin_line(&j, out, "interval");
 	lb_json_f64(&j, "begin_s", seconds_from(lb_series_begin_ns(s, i), open_ns));
 	lb_json_f64(&j, "end_s", seconds_from(s->end_ns[i], open_ns));
 	lb_json_open(&j, "total", '{');
-	put_row(&j, s, plan->n_luns, i);
+	put_row(&j, s, plan->n_luns, i, is_open);
 	lb_json_close(&j, '}');
 	lb_json_open(&j, "luns", '[');
 	for (uint32_t row = 0; row < plan->n_luns; row++) {
 		lb_json_open(&j, NULL, '{');
 		lb_json_str(&j, "lun", plan->luns[row]->name);
-		put_row(&j, s, row, i);
+		put_row(&j, s, row, i, is_open);
 		lb_json_close(&j, '}');
 	}
 	lb_json_close(&j, ']');

@@ -7,6 +7,7 @@
 #include "board.h"
 #include "clock.h"
 #include "pulse.h"
+#include "sampler_open.h"
 
 /* The writer is another process: each field is read once, whole. */
 #define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
@@ -25,6 +26,7 @@ struct lb_sampler {
 	struct lb_hist *counted; /* the board's histograms as of the last look */
 	struct lb_hist lun;      /* what one LUN did since; all 0 between two LUNs */
 	struct lb_series sample;
+	struct lb_open_sampler *open; /* NULL: closed loop */
 	uint64_t due_ns;
 	bool has_begun, is_finished, has_taken; /* taken, and not kept yet */
 	uint32_t n_kept;
@@ -58,7 +60,7 @@ int lb_sampler_make(struct lb_sampler **sampler, const struct lb_board *board)
 	s->seen = calloc((size_t)plan->n_luns * LB_OPS, sizeof(*s->seen));
 	s->counted = calloc(plan->n_hists, sizeof(*s->counted));
 	if (!s->lanes || !s->first || !s->is_repeat || !s->seen || !s->counted ||
-		sample_alloc(&s->sample, s->series))
+		sample_alloc(&s->sample, s->series) || lb_open_sampler_make(&s->open, board))
 		goto no_memory;
 	lb_plan_lanes_by_lun(plan, s->lanes, s->first);
 	for (uint32_t k = 0; k < plan->n_lanes; k++) {
@@ -83,6 +85,7 @@ void lb_sampler_done(struct lb_sampler *s)
 	free(s->is_repeat);
 	free(s->seen);
 	free(s->counted);
+	lb_open_sampler_done(s->open);
 	free(s->sample.end_ns);
 	free(s->sample.points);
 	free(s->sample.both);
@@ -203,6 +206,8 @@ static void look_at_lun(struct lb_sampler *s, uint32_t lun, enum lb_op op, uint3
 			lb_point_rank(p, &s->lun, range.first, range.last);
 		add_to_total(s, pos, range);
 	}
+	lb_open_sampler_look(
+		s->open, lun, op, &s->lanes[s->first[lun]], s->first[lun + 1] - s->first[lun], p);
 	*before = now;
 }
 
@@ -218,8 +223,11 @@ static void total_add(struct lb_series *sample, uint32_t pos)
 		total.bytes += p->bytes;
 		total.errors += p->errors;
 		total.sum_ns += p->sum_ns;
+		total.response_sum_ns += p->response_sum_ns;
 		if (p->max_ns > total.max_ns)
 			total.max_ns = p->max_ns;
+		if (p->response_max_ns > total.response_max_ns)
+			total.response_max_ns = p->response_max_ns;
 	}
 	*lb_series_point(sample, n_luns, pos, 0) = total;
 }
@@ -234,6 +242,8 @@ static void look(struct lb_sampler *s)
 		for (uint32_t lun = 0; lun + 1 < sample->n_rows; lun++)
 			look_at_lun(s, lun, op, (uint32_t)sample->pos[op]);
 		total_add(sample, (uint32_t)sample->pos[op]);
+		lb_open_sampler_total(s->open, op,
+			lb_series_point(sample, sample->n_rows - 1, (uint32_t)sample->pos[op], 0));
 	}
 	lb_series_settle(sample, 0);
 }
@@ -282,7 +292,9 @@ static void look_at_moment(struct lb_sampler *s)
 
 		both->in_flight = in_flight(s, lun);
 		both->gap_ns = gap_ns(s, lun, both->in_flight > 0, sample->end_ns[0]);
+		both->backlog = lb_open_backlog(s->board, lun, sample->end_ns[0]);
 		total->in_flight += both->in_flight;
+		total->backlog += both->backlog;
 		if (both->gap_ns > total->gap_ns)
 			total->gap_ns = both->gap_ns;
 	}
@@ -304,6 +316,7 @@ static void begin_sample(struct lb_sampler *s, uint64_t end_ns)
 	sample->begin_ns = sample->end_ns[0];
 	sample->end_ns[0] = end_ns;
 	s->has_taken = true;
+	lb_open_sampler_begin(s->open);
 	look_at_moment(s);
 }
 

@@ -94,6 +94,11 @@ static inline uint64_t lb_point_mean_ns(const struct lb_point *p)
 	return p->xfers ? p->sum_ns / p->xfers + (p->sum_ns % p->xfers * 2 >= p->xfers) : 0;
 }
 
+static inline uint64_t lb_point_response_mean_ns(const struct lb_point *p)
+{
+	return p->xfers ? (p->response_sum_ns + p->xfers / 2) / p->xfers : 0;
+}
+
 /* The begin of point I. */
 static inline uint64_t lb_series_begin_ns(const struct lb_series *s, uint32_t i)
 {

@@ -105,13 +105,17 @@ def check_series(doc):
     ends = doc["series"]["end_s"]
     assert ends == sorted(set(ends)) and (not ends or ends[-1] == doc["window_s"])
     assert (doc["series"]["interval_s"] is None) == (not ends)
+    is_open = doc["total"]["open_loop"] is not None
     for row in [doc["total"], *doc["luns"]]:
         assert len(row["series"]["in_flight"]) == len(row["series"]["longest_gap_ns"]) == len(ends)
+        backlog = row["series"]["backlog"]
+        assert len(backlog) == len(ends) if is_open else backlog is None
         for op in "read", "write":
             columns = row["series"][op]
             if columns is None:
                 continue
-            assert all(len(c) == len(ends) for c in columns.values())
+            for key, column in columns.items():
+                assert len(column) == len(ends) if is_open or not key.startswith("response") else column is None, key
             assert sum(columns["xfers"]) == row[op]["xfers"] and sum(columns["bytes"]) == row[op]["bytes"]
             for xfers, mean, p99, longest in zip(*[columns[k] for k in ("xfers", "mean_ns", "p99_ns", "max_ns")]):
                 assert (mean is None) == (longest is None) == (xfers == 0)

@@ -518,16 +518,20 @@ static inline struct made *scene_open(void)
 	struct made *m = made_new(2, 1, 8);
 
 	made_open(m, 4000000, LB_ARRIVAL_FIXED, LB_CATCH_UP_QD);
+	made_series(m, SEC);
 	for (uint32_t i = 0; i < 2; i++) {
 		made_responses(m, i, 15000, 700000, 0);
 		made_responses(m, i, 1000, 900000, 3 * MS);
 	}
-	made_responses(m, 0, 4000, 800000, 20000);
-	made_due(m, 0, 20000);
+	made_due(m, 0, 16000);
 	made_due(m, 1, 16008);
+	made_point(m, 8 * SEC);
+	made_responses(m, 0, 4000, 800000, 20000);
+	made_due(m, 0, 4000);
 	made_outstanding(m, 1, 8, 4 * SEC);
 	for (uint32_t i = 8; i < 16; i++)
 		m->board.dues[i] = m->outcome.end_ns - 4 * SEC;
+	lb_sampler_finish(m->sampler, MADE_OPEN_NS + 10 * SEC);
 	m->outcome.timed_out = true;
 	m->board.stage = LB_STAGE_RUNNING;
 	return m;

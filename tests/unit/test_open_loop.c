@@ -152,6 +152,43 @@ static void an_outage_is_in_the_response(void **state)
 	rig_done(&g);
 }
 
+/* The same second by second. */
+static void an_outage_is_in_the_series(void **state)
+{
+	struct rig g;
+	const struct lb_series *s;
+	uint64_t max_ns = 0;
+
+	(void)state;
+	rig_run(&g,
+		"--null-latency 5ms --null-script stall:20s:5s@1 --qd 8 --rate 100 --time 60s a b");
+	s = g.r.series;
+	assert_int_equal(s->n, 60);
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct lb_point *a = lb_series_point(s, 0, 0, i);
+		const struct lb_point *b = lb_series_point(s, 1, 0, i);
+		const struct lb_point *total = lb_series_point(s, 2, 0, i);
+		/* LUN b's are due 5 ms after a's: of the 8 in flight one is of before */
+		uint64_t backlog = i >= 20 && i < 25 ? (i - 19) * 100 - 7 : 0;
+
+		assert_int_equal(a->response_sum_ns, a->sum_ns);
+		assert_int_equal(a->response_max_ns, a->xfers ? 5 * MS : 0);
+		assert_int_equal(lb_series_both(s, 0, i)->backlog, 0);
+		assert_int_equal(lb_series_both(s, 1, i)->backlog, backlog);
+		assert_int_equal(lb_series_both(s, 2, i)->backlog, backlog);
+		assert_int_equal(total->response_sum_ns, a->response_sum_ns + b->response_sum_ns);
+		assert_true(total->response_max_ns >= b->response_max_ns);
+		max_ns = b->response_max_ns > max_ns ? b->response_max_ns : max_ns;
+	}
+	assert_int_equal(max_ns, 5 * SEC + 5 * MS);
+	assert_int_equal(max_ns, rig_lun(&g, 1)->response.max_ns.v);
+	/* what was caught up with in the second after it */
+	assert_true(lb_series_point(s, 1, 0, 25)->response_p99_ns > 4800 * MS);
+	assert_true(lb_series_point(s, 2, 0, 25)->response_p99_ns > 4800 * MS);
+	assert_in_range(lb_series_point(s, 1, 0, 30)->response_p99_ns, 5 * MS, 5 * MS * 65 / 64);
+	rig_done(&g);
+}
+
 static void a_lun_that_died_is_in_the_response(void **state)
 {
 	struct rig g;
@@ -404,6 +441,7 @@ int main(void)
 		cmocka_unit_test(luns_share_a_total),
 		cmocka_unit_test(above_its_capacity_a_backlog_grows),
 		cmocka_unit_test(an_outage_is_in_the_response),
+		cmocka_unit_test(an_outage_is_in_the_series),
 		cmocka_unit_test(a_lun_that_died_is_in_the_response),
 		cmocka_unit_test(what_is_missed_is_counted),
 		cmocka_unit_test(chance_is_the_same_each_time),

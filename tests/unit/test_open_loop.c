@@ -364,6 +364,25 @@ static void a_slow_schedule_is_no_stall(void **state)
 	rig_done(&g);
 }
 
+/* A LUN that nothing is asked of is not silent. */
+static void idle_is_no_gap(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_run(&g, "--null-latency 5ms --qd 2 --rate 0.1 --time 100s lun");
+	assert_int_equal(rig_lun(&g, 0)->xfers, 10);
+	assert_int_equal(g.board->lun_states[0].longest_ns, 5 * MS);
+	assert_int_equal(g.board->lun_states[0].n_stalls, 0);
+	rig_done(&g);
+	/* one that does not answer is, from when it was asked */
+	rig_run(&g,
+		"--null-latency 5ms --null-script stall:52s:30s --qd 4 --rate 0.1 --time 100s lun");
+	assert_int_equal(g.board->lun_states[0].longest_ns, 22 * SEC);
+	assert_int_equal(g.board->lun_states[0].n_stalls, 1);
+	rig_done(&g);
+}
+
 static void sequential_is_in_order(void **state)
 {
 	struct rig g;
@@ -450,6 +469,7 @@ int main(void)
 		cmocka_unit_test(a_retired_lun_owes_nothing_more),
 		cmocka_unit_test(a_count_ends_it_too),
 		cmocka_unit_test(a_slow_schedule_is_no_stall),
+		cmocka_unit_test(idle_is_no_gap),
 		cmocka_unit_test(sequential_is_in_order),
 		cmocka_unit_test(the_windows_end_wakes_sleepers),
 		cmocka_unit_test(on_the_real_clock),

@@ -62,7 +62,7 @@ void lb_report_stream_interval(FILE *out, const struct lb_plan *plan, const stru
 void lb_report_stream_end(FILE *out, const struct lb_result *r, int status, uint64_t dropped);
 
 /* --until steady: a line of text, if it was asked for, and the key "steady_state". */
-int lb_report_steady(FILE *out, const struct lb_result *r);
+void lb_report_steady(FILE *out, const struct lb_result *r);
 void lb_report_steady_json(struct lb_json *j, const struct lb_result *r);
 /* lunbench report --outage, for people and as schema/lunbench-outage-1.schema.json describes it.
  * They return as lb_report_text() does. */

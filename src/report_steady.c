@@ -19,14 +19,14 @@ static double seconds_in(const struct lb_result *r, uint64_t ns)
 	return (double)(ns - r->series->begin_ns) / (double)LB_NSEC_PER_SEC;
 }
 
-int lb_report_steady(FILE *out, const struct lb_result *r)
+void lb_report_steady(FILE *out, const struct lb_result *r)
 {
 	const struct lb_phase *phase = &r->plan->phases[0];
 	const struct lb_steady *s = &r->steady;
 	char window[64];
 
 	if (!phase->steady_ns || !r->window_ns.has)
-		return 0;
+		return;
 	fprintf(out, "steady state %s", s->is_reached ? "" : "NOT ");
 	fprintf(out,
 		"reached after %.1f s, by %s over %u windows of %s:", (double)r->window_ns.v / 1e9,
@@ -42,7 +42,6 @@ int lb_report_steady(FILE *out, const struct lb_result *r)
 	else
 		fprintf(out, "; it takes %d", LB_STEADY_WINDOWS);
 	fputc('\n', out);
-	return 0;
 }
 
 static void put_known(struct lb_json *j, const char *key, bool has, double v)

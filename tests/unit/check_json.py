@@ -258,6 +258,15 @@ def main():
         "worst_begin_s": 5000.0, "worst_end_s": 5002.0, "worst_xfer_per_s": 429.5,
         "first_quarter_xfer_per_s": 1000.0, "last_quarter_xfer_per_s": 430.0}
     assert [f["code"] for f in cliff["findings"]] == ["rate-drifts"]
+    steady = docs["steady"]
+    assert steady["ended_by"] == "steady" and steady["complete"] and steady["status"] == 0
+    state = steady["steady_state"]
+    assert (state["on"], state["unit"], state["window_s"], state["reached"]) == ("p99", "ns", 60.0, True)
+    assert state["at_s"] == steady["window_s"] == state["windows"][4]["end_s"]
+    values = [w["value"] for w in state["windows"]]
+    assert math.isclose(state["mean"], sum(values) / 5)
+    assert math.isclose(state["range_pct"], 100 * (max(values) - min(values)) / state["mean"])
+    assert docs["four"]["steady_state"]["reached"] is None
     must_fail(validator, series, "a null count", lambda d: d["luns"][0]["series"]["read"]["xfers"].__setitem__(0, None))
     assert docs["extremes"]["total"]["histogram_ns"][-1] == [2**41, None, 1]
     print(f"ok {len(docs) + 1} - the schema refuses what is wrong, and the documents say what the runs were")

@@ -551,6 +551,31 @@ static inline struct made *scene_open_missed(void)
 	return m;
 }
 
+/* Ten windows of a minute, of which the last five are alike. */
+static inline struct made *scene_steady(void)
+{
+	struct made *m = made_new(1, 1, 8);
+	struct lb_steady_gauge gauge;
+
+	m->phase.time_ns = 86400 * SEC;
+	m->phase.steady_ns = 60 * SEC;
+	m->phase.steady_on = LB_STEADY_P99;
+	made_series(m, 60 * SEC);
+	lb_steady_begin(&gauge, LB_STEADY_P99, 60 * SEC, MADE_OPEN_NS);
+	for (uint32_t i = 0; !m->board.steady.is_reached; i++) {
+		made_xfers(m, 0, 60000, i < 5 ? (10 - i) * MS : (50 + i % 2) * MS / 10);
+		lb_sampler_take(m->sampler, MADE_OPEN_NS + (i + 1) * 60 * SEC);
+		m->board.steady.is_reached = lb_steady_add(
+			&gauge, &m->board.steady, lb_sampler_last(m->sampler, &(uint32_t){0}));
+		lb_sampler_keep(m->sampler);
+	}
+	m->board.window.close_ns = m->board.steady.end_ns[4];
+	m->board.window.closed_early = 1;
+	m->outcome.end_ns = m->board.window.close_ns;
+	lb_sampler_finish(m->sampler, m->board.window.close_ns);
+	return m;
+}
+
 static inline struct made *scene_refused_run(void)
 {
 	struct made *m = scene_unplanned(LB_STAGE_REFUSED);
@@ -594,6 +619,7 @@ static const struct {
 	{"cliff", scene_cliff},
 	{"open", scene_open},
 	{"open_missed", scene_open_missed},
+	{"steady", scene_steady},
 	{"refused", scene_refused},
 	{"refused_run", scene_refused_run},
 	{"no_answer", scene_no_answer},

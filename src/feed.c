@@ -73,6 +73,53 @@ static void tell_interval(struct lb_feed *f, const struct lb_plan *plan, const s
 	f->n_told++;
 }
 
+static void tell_event(struct lb_feed *f, const struct lb_plan *plan, const struct lb_event *ev,
+	uint32_t id, bool waits)
+{
+	struct line l;
+
+	if (!open_line(&l))
+		return;
+	lb_report_stream_event(l.file, plan, ev, id, f->open_ns);
+	send_line(f, &l, waits);
+}
+
+/* It is to be told of again when it ends. */
+static void remember(struct lb_feed *f, uint32_t id)
+{
+	uint32_t *more = reallocarray(f->lasting, f->n_lasting + 1, sizeof(*more));
+
+	if (!more)
+		return;
+	f->lasting = more;
+	f->lasting[f->n_lasting++] = id;
+}
+
+/* Events that are new, and those of the old that have ended; what begins after UNTIL_NS waits. */
+static void tell_events(struct lb_feed *f, const struct lb_board *b, uint64_t until_ns, bool waits)
+{
+	const struct lb_event *at = b->events.at;
+	uint32_t n = lb_events_n(&b->events), left = 0;
+
+	for (uint32_t i = 0; i < f->n_lasting; i++) {
+		if (lb_event_has_ended(&at[f->lasting[i]]))
+			tell_event(f, b->plan, &at[f->lasting[i]], f->lasting[i], waits);
+		else
+			f->lasting[left++] = f->lasting[i];
+	}
+	f->n_lasting = left;
+	for (; f->n_events < n; f->n_events++) {
+		const struct lb_event *ev = &at[f->n_events];
+
+		if (!atomic_load_explicit(&ev->is_there, memory_order_acquire) ||
+			ev->begin_ns > until_ns)
+			return;
+		tell_event(f, b->plan, ev, f->n_events, waits);
+		if (!lb_event_has_ended(ev))
+			remember(f, f->n_events);
+	}
+}
+
 void lb_feed_look(struct lb_feed *f, const struct lb_board *b, const struct lb_sampler *s)
 {
 	const struct lb_series *last;
@@ -85,6 +132,7 @@ void lb_feed_look(struct lb_feed *f, const struct lb_board *b, const struct lb_s
 		return;
 	if (!f->has_begun)
 		begin(f, b->plan, false);
+	tell_events(f, b, LB_NEVER, false);
 	last = lb_sampler_last(s, &n_kept);
 	if (n_kept > f->n_told)
 		tell_interval(f, b->plan, last, 0, false);
@@ -106,8 +154,12 @@ void lb_feed_end(struct lb_feed *f, const struct lb_board *b, const struct lb_re
 			f->open_ns = s->begin_ns;
 		if (!f->has_begun)
 			begin(f, r->plan, true);
-		for (uint32_t i = 0; r->plan && r->plan->is_virtual && s && i < s->n; i++)
+		for (uint32_t i = 0; r->plan && r->plan->is_virtual && s && i < s->n; i++) {
+			tell_events(f, b, s->end_ns[i], true);
 			tell_interval(f, b->plan, s, i, true);
+		}
+		if (r->plan)
+			tell_events(f, b, LB_NEVER, true);
 		if (open_line(&l)) {
 			lb_report_stream_end(l.file, r, status, lb_spool_dropped(f->spool));
 			send_line(f, &l, true);
@@ -122,4 +174,6 @@ void lb_feed_done(struct lb_feed *f)
 {
 	lb_spool_done(f->spool);
 	f->spool = NULL;
+	free(f->lasting);
+	f->lasting = NULL;
 }

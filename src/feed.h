@@ -19,10 +19,12 @@
 struct lb_feed {
 	struct lb_output *out; /* the caller's; NULL: there is no stream */
 	struct lb_spool *spool;
-	int errnum;       /* why there is no spool */
-	bool has_begun;   /* the first line is on its way */
-	uint64_t open_ns; /* the window's opening; LB_NEVER: none */
-	uint32_t n_told;  /* intervals */
+	int errnum;                   /* why there is no spool */
+	bool has_begun;               /* the first line is on its way */
+	uint64_t open_ns;             /* the window's opening; LB_NEVER: none */
+	uint32_t n_told;              /* intervals */
+	uint32_t n_events;            /* likewise; some of them */
+	uint32_t *lasting, n_lasting; /* have not ended yet: their numbers */
 };
 
 /* Begins to write to F's `out`, which is open: a thread does. What goes wrong is told at the end.

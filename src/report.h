@@ -54,11 +54,14 @@ void lb_report_ending(struct lb_json *j, const struct lb_result *r, int status);
 
 /*
  * Lines of the stream, schema/lunbench-stream-1.schema.json: the first one (PLAN may be NULL),
- * point I of S, a series over the LUNs of PLAN whose window opened at OPEN_NS, and the last one.
+ * point I of S, a series over the LUNs of PLAN whose window opened at OPEN_NS (LB_NEVER: it did
+ * not), event EV, which other lines about it call ID too, and the last one.
  */
 void lb_report_stream_begin(FILE *out, const struct lb_plan *plan, uint64_t start_realtime_ns);
 void lb_report_stream_interval(FILE *out, const struct lb_plan *plan, const struct lb_series *s,
 	uint32_t i, uint64_t open_ns);
+void lb_report_stream_event(FILE *out, const struct lb_plan *plan, const struct lb_event *ev,
+	uint32_t id, uint64_t open_ns);
 void lb_report_stream_end(FILE *out, const struct lb_result *r, int status, uint64_t dropped);
 
 /* --until steady: a line of text, if it was asked for, and the key "steady_state". */

@@ -124,6 +124,19 @@ void lb_report_stream_interval(FILE *out, const struct lb_plan *plan, const stru
 	lb_json_close(&j, '}');
 }
 
+/* ---- an event ---- */
+
+void lb_report_stream_event(FILE *out, const struct lb_plan *plan, const struct lb_event *ev,
+	uint32_t id, uint64_t open_ns)
+{
+	struct lb_json j;
+
+	begin_line(&j, out, "event");
+	lb_json_u64(&j, "event", id);
+	lb_report_event_keys(&j, ev, ev->lun < 0 ? NULL : plan->luns[ev->lun]->name, open_ns);
+	lb_json_close(&j, '}');
+}
+
 /* ---- the last line ---- */
 
 void lb_report_stream_end(FILE *out, const struct lb_result *r, int status, uint64_t dropped)

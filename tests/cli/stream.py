@@ -75,6 +75,19 @@ def _():
     eq(lines[0]["start_utc"], None, "start")
 
 
+@test("events stand among the intervals in which they begin")
+def _():
+    r = lunbench(*VIRTUAL, "--null-script", "stall:1s:7s", "--time", "10s", "--interval", "2s", "--stream", "-").expect(0)
+    lines = whole(r.out)
+    eq([line["type"] for line in lines], ["begin", "event", *["interval"] * 5, "end"], "types")
+    event = lines[1]
+    eq((event["event"], event["kind"], event["lun"], event["begin_s"], event["end_s"], event["ios"]), (0, "stall", "scratch0", 0.99, 8.0, 1), "the stall")
+    r = lunbench(*VIRTUAL, "--until", "steady", "--steady-window", "1s", "--stream", "-").expect(0)
+    lines = whole(r.out)
+    eq([(line["kind"], line["lun"], line["begin_s"], line["end_s"]) for line in lines if line["type"] == "event"], [("steady", None, 5.0, 5.0)], "events")
+    eq(lines[-1]["ended_by"], "steady", "how it ended")
+
+
 @test("a run that is refused, or stopped, says so in its last line")
 def _():
     r = lunbench("/dev/lunbench-test-is-not-there", "--stream", "-").expect(3)

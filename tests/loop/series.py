@@ -99,6 +99,31 @@ def _():
             eq([line["end_s"] for line in lines[1:-1]], ends, f"{engine}: ends in the stream")
 
 
+@test("a stall in the stream: a line when it is noticed, and one when it is over", limit=120)
+def _():
+    with freezable("32M") as lun, tmpdir() as d:
+        stream = pathlib.Path(d, "s")
+
+        def events():
+            return [e for e in map(parse_json, stream.read_text().splitlines()) if e["type"] == "event"]
+
+        job = start("--qd", "2", "--interval", "100ms", "--time", "100s", "--stall", "500ms", "--stream", stream, lun)
+        wait_for(lambda: stream.exists() and stream.read_text().count("\n") > 3, "intervals")
+        lun.freeze()
+        wait_for(events, "the event")
+        time.sleep(1)
+        eq([(e["kind"], e["lun"], e["end_s"]) for e in events()], [("stall", str(lun), None)], "the event that lasts")
+        lun.thaw()
+        wait_for(lambda: len(events()) > 1, "its end")
+        job.signal(signal.SIGINT)
+        job.wait().expect(130)
+        first, last = events()[:2]
+        eq((last["event"], last["begin_s"]), (first["event"], first["begin_s"]), "number and begin")
+        ok(last["end_s"] - last["begin_s"] > 1.5, f"it ended after {last['end_s'] - last['begin_s']} s")
+        for line in stream.read_text().splitlines():
+            check_schema(parse_json(line), "schema/lunbench-stream-1.schema.json")
+
+
 @test("a parent that is stopped for a while: a longer interval that says so, and all adds up")
 def _():
     with loop_of("32M", "random") as a, tmpdir() as d:

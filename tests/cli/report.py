@@ -103,6 +103,27 @@ def _():
         has(" ".join(out.split()), r"; NOT RECOVERED; \d+ xfers lost; ", "the text")
 
 
+@test("in open loop what was due in a stall is made up in a burst, or with --catch-up none it is lost")
+def _():
+    for catch_up, end, lost_xfers in (("qd", 27.0, 7000), ("none", 28.0, 7496)):
+        with tmpdir() as d:
+            r, saved = virtual_run(d, "--null-script", "stall:20s:7500ms@0", "--rate", "1000", "--catch-up", catch_up)
+            out, doc = report("r.json", cwd=d)
+            same_figures(saved, doc)
+            (o,) = saved["luns"][0]["outages"]
+            eq((o["begin_s"], o["end_s"], o["baseline_xfer_per_s"]), (20.0, end, 1000.0), catch_up)
+            near(o["lost_xfers"], lost_xfers, "lost", abs=8)
+            xfers = saved["luns"][0]["series"]["read"]["xfers"]
+            burst = [n for n in xfers[27:31] if n > 1050]
+            eq((o["catch_up_s"], o["catch_up_xfers"]), (float(len(burst)), float(sum(burst) - 1000 * len(burst))), "burst")
+            if catch_up == "qd":
+                near(o["catch_up_xfers"], o["lost_xfers"], "made up", abs=8)
+                near(o["catch_up_pct"], 300, "its height", abs=1)
+                has(" ".join(out.split()), r" xfers lost, \d+ made up in 3\.0 s at up to 400%; ", "the text")
+            else:
+                eq((burst, o["catch_up_pct"]), ([], 0.0), "no burst")
+
+
 @test("two stalls are two outages, and noise of a fifth is none")
 def _():
     with tmpdir() as d:

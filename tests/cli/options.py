@@ -247,6 +247,8 @@ def _():
     for locale in ("de_DE.UTF-8", "C.UTF-8", "C"):
         r = lunbench(LUN, "--time", "1,5", env={"LC_ALL": locale})
         eq((r.status, r.err), (2, f'lunbench: --time: "1,5" is no duration: {TIME}\n'), "status and stderr")
+        r = lunbench("--time", "0.25", "--engine", "null", "--null-latency", "1ms", "--scratch", "1x1M", env={"LC_ALL": locale})
+        r.expect(0, out=r"^measured 0\.250 s ")
 
 
 # A01, A04: what is taken, as the result file tells it

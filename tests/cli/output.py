@@ -447,6 +447,27 @@ def _():
             lunbench(page, stdout=full).expect(4, err="^lunbench: cannot write ")
 
 
+@test("a report that cannot be written is status 4, whatever the run came to; a signal comes before I/O errors")
+def _():
+    failing = ["--engine", "null", "--null-latency", "1ms", "--null-script", "error:2:EIO", "--time", "1s", "--scratch", "1x1M"]
+    lunbench(*failing).expect(1)
+    endless = ["--engine", "null", "--time", "100s", "--scratch", "1x1M", "--progress", "always"]
+    with open("/dev/full", "wb") as full:
+        lunbench(*failing, stdout=full).expect(4, err="^lunbench: cannot write ")
+        for stdout, status in ((full, 4), (None, 130)):
+            job = start(*endless, **({"stdout": stdout} if stdout else {}))
+            wait_for(lambda: "xfer/sec" in job.err_so_far(), "it is under way")
+            job.signal(signal.SIGINT)
+            job.wait().expect(status)
+    with scratch_file("8M", "random") as target:  # errors, and a signal
+        job = start("--engine", "sync", "--qd", "1", "--time", "100s", "--max-errors", "0", "--progress", "always", target)
+        wait_for(lambda: "xfer/sec" in job.err_so_far(), "it is under way")
+        os.truncate(target, 0)
+        wait_for(lambda: "I/O error" in job.err_so_far(), "errors")
+        job.signal(signal.SIGTERM)
+        job.wait().expect(143, out="I/O ERROR")
+
+
 @test("standard descriptors that are closed: nothing is written into the LUN")
 def _():
     with scratch_file("4M", "random") as backing, loop(backing) as lun:

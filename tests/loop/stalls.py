@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """LUNs that hang and come back: told while it lasts, and in the result with begin and end, by each engine."""
 
+import contextlib
+import datetime
 import pathlib
 import sys
 
@@ -27,7 +29,6 @@ class Hang:
 
 
 def opened(doc):
-    import datetime
     return datetime.datetime.fromisoformat(doc["start_utc"][:26] + "+00:00").timestamp()
 
 
@@ -120,6 +121,28 @@ def _():
         time.sleep(1.5)
         hang.end()
         r.wait(60).expect(0, out="nothing came back", err=r"\A\Z")
+
+
+@test("a standard error that is full holds up nobody: notes are lost, the run ends in time")
+def _():
+    with freezable("8M") as lun:
+        r, w = os.pipe()
+        os.set_blocking(w, False)
+        with contextlib.suppress(BlockingIOError):
+            while os.write(w, b"x" * 4096):
+                pass
+        os.set_blocking(w, True)
+        job = start("--qd", "2", "--time", "4", "--stall", "0.5", "--progress", "always", "--json", "-", lun,
+                    before=lambda: os.dup2(w, 2))
+        time.sleep(1.5)
+        hang = Hang(lun)
+        time.sleep(1.5)
+        hang.end()
+        done = job.wait(60).expect(0)
+        eq((done.json["window_s"], done.json["luns"][0]["stalls"]), (4.0, 1), "window and stalls")
+        ok(done.secs < 10, f"{done.secs:.1f} s")
+        os.close(r)
+        os.close(w)
 
 
 @test("I/O errors: when they began and ended")

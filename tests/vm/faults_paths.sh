@@ -26,7 +26,7 @@ done
 measure() { # measure NAME MAP OPTION...
 	measure_name=$1 measure_map=$2
 	shift 2
-	begin "$measure_name" ./lunbench --size 4k --qd 2 --progress always --json - "$@" "/dev/mapper/$measure_map" /dev/nb0
+	begin "$measure_name" ./lunbench --size 4k --qd 2 --stall 2 --progress always --json - "$@" "/dev/mapper/$measure_map" /dev/nb0
 }
 
 state() { # state STATE DISK...

@@ -22,6 +22,18 @@ def lun_of(name, status, window_s=WINDOW_S, qd=QD, device_s=DEVICE_S):
     return lun, doc
 
 
+def event(doc, kind, lun):
+    """The first of that kind, of that LUN."""
+    found = [e for e in doc["events"] if e["kind"] == kind and e["lun"] == lun["name"]]
+    ok(found, f"no event {kind} among {doc['events']}")
+    return found[0]
+
+
+def near_look(secs, doc, mark):
+    """What the devices say is looked at once a second."""
+    between(secs - guest.secs(doc, mark), -0.1, 1.3, f"seconds from {mark} to the look that found it")
+
+
 def fails_from(name, event):
     """A LUN whose I/O fails from that moment on, and is not tried in a storm."""
     lun, doc = lun_of(name, 1)
@@ -42,6 +54,13 @@ for engine in ENGINES:
         near(lun["latency"]["max_ns"] / 1e9, gap_s, "longest latency, s", rel=0.02)
         near(lun["xfers"], QD * (20 - gap_s) / DEVICE_S, "xfers", rel=0.03)
         eq((lun["errors"], lun["outstanding"]), (0, 0), "errors, outstanding")
+        stall, suspended = event(doc, "stall", lun), event(doc, "suspended", lun)
+        near(stall["begin_s"], guest.secs(doc, "suspended.begin"), "begin of the stall", abs=0.2)
+        near(stall["end_s"] - stall["begin_s"], gap_s, "its length", rel=0.02)
+        near(lun["longest_gap_s"], gap_s, "longest gap", rel=0.02)
+        near_look(suspended["begin_s"], doc, "suspended.begin")
+        near_look(suspended["end_s"], doc, "suspended.end")
+        eq([e["lun"] for e in doc["events"] if e["lun"] != lun["name"]], [], "events of the healthy LUN")
 
     @test(f"{engine}: suspended past the deadline: the report is on time, and the prompt back")
     def _(engine=engine):
@@ -49,6 +68,8 @@ for engine in ENGINES:
         between(guest.secs(doc, f"hung.{engine}.ended"), 12, 12.3, "seconds from the window's opening to the prompt: --drain 2")
         eq((lun["errors"], lun["outstanding"], lun["latency"]["max_is_lower_bound"]), (0, QD, True), "errors, outstanding")
         near(lun["outstanding_max_age_ns"] / 1e9, 12 - guest.secs(doc, "hung.begin"), "age of the oldest, s", rel=0.03)
+        eq(event(doc, "suspended", lun)["end_s"], None, "end of the suspension")
+        near_look(event(doc, "suspended", lun)["begin_s"], doc, "hung.begin")
 
     @test(f"{engine}: I/O that takes 45 s is waited for, and counted, late or not")
     def _(engine=engine):
@@ -71,12 +92,17 @@ for engine in ENGINES:
     def _(engine=engine):
         lun, doc = fails_from(f"deleted.{engine}", "deleted.begin")
         eq(lun["wwid"], guest.fact("deleted.wwid").replace("naa.", "3"), "WWID")
+        gone = event(doc, "path", lun)
+        eq((gone["path"], gone["from_state"], gone["to_state"]), (None, "running", "gone"), "its state")
+        near_look(gone["begin_s"], doc, "deleted.begin")
 
     @test(f"{engine}: a LUN that shrinks: errors where it was")
     def _(engine=engine):
         lun, doc = lun_of(f"shrunk.{engine}", 1)
         between(lun["first_error"]["at_s"], guest.secs(doc, "shrunk.begin") - 0.1, guest.secs(doc, "shrunk.begin") + 1, "first error, s")
         ok(lun["first_error"]["offset_bytes"] >= 8 << 20, f"first error at {lun['first_error']['offset_bytes']}")
+        size = event(doc, "size", lun)
+        eq((size["from"], size["to"]), (lun["size_bytes"], 8 << 20), "its size")
 
     @test(f"{engine}: commands that are lost: waited out, and told by the longest latency")
     def _(engine=engine):

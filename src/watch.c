@@ -8,8 +8,9 @@
 #include "clock.h"
 #include "pulse.h"
 
-#define LOOK_NS     (100 * LB_NSEC_PER_MSEC)
-#define HELD_NS     LB_NSEC_PER_SEC /* no call that submits takes so long by itself */
+#define LOOK_NS     (500 * LB_NSEC_PER_MSEC)
+#define CLOSE_NS    (100 * LB_NSEC_PER_MSEC) /* between looks while something lasts */
+#define HELD_NS     LB_NSEC_PER_SEC          /* no call that submits takes so long by itself */
 #define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 struct lun {
@@ -309,6 +310,7 @@ uint64_t lb_watch_look(struct lb_watch *w, uint64_t now_ns)
 	const struct lb_board *b;
 	uint64_t next_ns = now_ns + LOOK_NS, open_ns;
 	uint32_t n_silent = 0;
+	bool lasts = false;
 
 	if (!w)
 		return LB_NEVER;
@@ -316,17 +318,22 @@ uint64_t lb_watch_look(struct lb_watch *w, uint64_t now_ns)
 	open_ns = atomic_load(&b->window.open_ns);
 	if (now_ns < open_ns)
 		return open_ns;
-	for (uint32_t i = 0; i < b->plan->n_workers; i++)
+	for (uint32_t i = 0; i < b->plan->n_workers; i++) {
 		look_at_worker(w, i, now_ns); /* first: who is held has not stalled */
+		lasts |= w->workers[i].since_ns != 0;
+	}
 	for (uint32_t i = 0; i < b->plan->n_luns; i++) {
 		uint64_t due_ns = look_at(w, i, open_ns, now_ns);
 
 		n_silent += w->luns[i].is_silent;
+		lasts |= w->luns[i].stall_from_ns || w->luns[i].burst;
 		if (due_ns > now_ns && due_ns < next_ns)
 			next_ns = due_ns;
 	}
 	if (n_silent)
 		begin_stalls(w);
+	if ((lasts || n_silent) && next_ns > now_ns + CLOSE_NS)
+		next_ns = now_ns + CLOSE_NS;
 	return next_ns;
 }
 

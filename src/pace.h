@@ -27,9 +27,9 @@ struct lb_pace {
 	uint64_t total_milli_per_s; /* thousandths of an arrival, over all LUNs */
 	uint32_t n_luns, lun;
 	enum lb_arrival arrival;
-	uint64_t key;              /* poisson: what its gaps are drawn by */
-	_Atomic uint32_t n_free;   /* LB_CATCH_UP_NONE: lanes that have a transfer free */
-	_Atomic uint64_t missed;   /* LB_CATCH_UP_NONE: arrivals due in the window and skipped */
+	uint64_t key;            /* poisson: what its gaps are drawn by */
+	_Atomic uint32_t n_free; /* LB_CATCH_UP_NONE: lanes that have a transfer free */
+	_Atomic uint64_t missed; /* LB_CATCH_UP_NONE: arrivals due in the window and skipped */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct lb_pace) == 64, "one cache line: LUNs do not share one");
 

@@ -72,7 +72,7 @@ await are_disks sda sdb sdc sdd || die "the LUNs do not show up"
 
 for engine in $engines; do
 	for target in $targets; do
-		begin "$target.$engine" ./lunbench --engine "$engine" --qd 2 --time 18 --progress always --json - "/dev/$(disk_of "$target")" /dev/healthy
+		begin "$target.$engine" ./lunbench --engine "$engine" --qd 2 --stall 2 --time 18 --progress always --json - "/dev/$(disk_of "$target")" /dev/healthy
 	done
 done
 for engine in $engines; do
@@ -101,6 +101,7 @@ back short
 back other
 echo 1 >"/sys/block/$(disk_of other)/device/rescan"
 mark other.rescanned
+fact other.wwid "$(wwid_of "$(disk_of other)")"
 sleep 5
 plug long
 back long

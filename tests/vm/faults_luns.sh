@@ -9,7 +9,7 @@ modprobe -a sd_mod dm-mod dm-delay dm-thin-pool target_core_mod target_core_iblo
 disk() { # disk NAME MSEC [KEY=VALUE...]: that answers after that time
 	disk_name=$1 disk_msec=$2
 	shift 2
-	null_disk "$disk_name" size=64 queue_mode=2 irqmode=2 "completion_nsec=${disk_msec}000000" "$@"
+	null_disk "$disk_name" size=64 queue_mode=2 hw_queue_depth=256 irqmode=2 "completion_nsec=${disk_msec}000000" "$@"
 }
 disk healthy 50 # beside its LUN each run has this one, or one of its own where it writes
 disk below 50
@@ -27,7 +27,7 @@ id=0
 for engine in $engines; do
 	dmsetup message pool 0 "create_thin $id" || die "no thin volume"
 	dmsetup create "thin_$engine" --table "0 32768 thin /dev/mapper/pool $id" || die "no map of a thin volume"
-	disk "healthy_$engine" 5 memory_backed=1
+	disk "healthy_$engine" 20 memory_backed=1
 	id=$((id + 1))
 done
 
@@ -48,7 +48,8 @@ export_lun 0
 export_lun 1
 await are_disks sda sdb || die "LIO's disks do not show up"
 removed=$(paths_of 0) deleted=$(paths_of 1)
-fact deleted.wwid "$(cat "/sys/block/$deleted/device/wwid")"
+fact removed.wwid "$(wwid_of "$removed")"
+fact deleted.wwid "$(wwid_of "$deleted")"
 
 # loses every 200th command: it is aborted after 3 s, and repeated
 modprobe scsi_debug dev_size_mb=8 ndelay=10000000 || die "no scsi_debug"
@@ -68,10 +69,12 @@ for engine in $engines; do
 		measure "$map.$engine" /dev/mapper/$map --qd 2 --time 10 --drain 2 /dev/healthy
 	done
 	measure "slow.$engine" /dev/mapper/slow --qd 2 --time 50 /dev/healthy
+	measure "given_up.$engine" /dev/mapper/swapped --qd 16 --time 6 /dev/healthy
+	measure "stopped.$engine" /dev/mapper/swapped --qd 2 --on-error stop --time 10 /dev/healthy
 	measure "removed.$engine" "/dev/$removed" --qd 2 --time 10 /dev/healthy
 	measure "deleted.$engine" "/dev/$deleted" --qd 2 --time 10 /dev/healthy
 	measure "thin.$engine" "/dev/mapper/thin_$engine" --op write --allow-write --qd 2 --time 4 "/dev/healthy_$engine"
-	for name in suspended lossy slow hung swapped shrunk removed deleted; do names="$names $name.$engine"; done
+	for name in suspended lossy slow hung swapped given_up stopped shrunk removed deleted; do names="$names $name.$engine"; done
 done
 # shellcheck disable=SC2086 # many names
 under_way $names

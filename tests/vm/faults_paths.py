@@ -5,7 +5,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
-from lbguest import Guest, is_untouched  # noqa: E402
+from lbguest import Guest, errors_are, events_of, is_seen, is_untouched, series_is, stall_is, states_of  # noqa: E402
 from lbtest import *  # noqa: E402,F403
 
 ENGINES = ("io_uring", "libaio", "sync")
@@ -18,25 +18,15 @@ def luns_of(name, status):
     doc = guest.doc(name, status)
     eq((doc["complete"], doc["ended_by"], doc["window_s"]), (True, "time", WINDOW_S), "the end")
     lun, healthy = doc["luns"]
-    is_untouched(healthy, WINDOW_S, QD, DEVICE_S)
+    is_untouched(doc, healthy, QD, DEVICE_S)
     return lun, doc
 
 
-def events(doc, kind, lun=None):
-    return [e for e in doc["events"] if e["kind"] == kind and (lun is None or e["lun"] == lun["name"])]
-
-
-def near_look(event, secs, what):
-    """The device's own events are found by a look each second."""
-    between(event["begin_s"] - secs, -0.1, 1.3, f"{what}: seconds from what happened to the look that found it")
-
-
-def is_stall(event, begin_s, end_s, what):
-    near(event["begin_s"], begin_s, f"{what}: begin of the stall", abs=0.2)
-    if end_s is None:
-        eq(event["end_s"], None, f"{what}: end of the stall")
-    else:
-        near(event["end_s"] - event["begin_s"], end_s - begin_s, f"{what}: its length", rel=0.1)
+def live_paths(doc, lun):
+    """How many there were, from first to last."""
+    events = events_of(doc, lun, "paths")
+    is_seen(events[0]["begin_s"], guest.secs(doc, "lost"), "fewer paths")
+    return [events[0]["from"]] + [event["to"] for event in events]
 
 
 def xfers_in(secs):
@@ -51,32 +41,32 @@ for engine in ENGINES:
             eq((lun["errors"], lun["outstanding"]), (0, 0), "errors, outstanding")
             near(lun["xfers"], xfers_in(WINDOW_S), "xfers", rel=0.03)
             between(lun["latency"]["max_ns"] / 1e9, DEVICE_S, 0.5, "longest latency, s")
-            path = guest.fact(f"{lost}.paths").split()[0]
-            states = [(e["from_state"], e["to_state"]) for e in events(doc, "path", lun) if e["path"] == path]
-            ok(("running", {"offline": "offline", "deleted": "gone"}[lost]) in states, f"states of {path}: {states}")
-            ok(("active", "failed") in states, f"states of {path}: {states}")
-            live = events(doc, "paths", lun)
-            eq((live[0]["from"], live[0]["to"]), (2, 1), "live paths")
-            near_look(live[0], guest.secs(doc, "lost"), "live paths")
+            between(lun["longest_gap_s"], 0, 0.5, "longest gap, s")
+            states, path = states_of(doc, lun, guest.fact(f"{lost}.paths").split()[0]), guest.fact(f"{lost}.paths").split()[1]
             if lost == "offline":
-                ok(("offline", "running") in states and ("failed", "active") in states, f"states of {path}: {states}")
-                eq((live[-1]["from"], live[-1]["to"]), (1, 2), "live paths at the end")
-                near_look(live[-1], guest.secs(doc, "offline.back"), "live paths at the end")
-            eq((events(doc, "stall"), lun["stalls"]), ([], 0), "stalls")
+                eq((sorted(states), live_paths(doc, lun)),
+                   ([("active", "failed"), ("failed", "active"), ("offline", "running"), ("running", "offline")], [2, 1, 2]),
+                   "what the path went through, live paths")
+            else:
+                eq((sorted(states), live_paths(doc, lun)), ([("active", "failed"), ("running", "gone")], [2, 1]),
+                   "what the path went through, live paths")
+            eq(states_of(doc, lun, path), [], "what the other path went through")
 
-    @test(f"{engine}: no path for 4 s, queued: no error, and the longest latency tells the gap")
+    @test(f"{engine}: no path for 4 s, queued: no error, and a stall as long as that")
     def _(engine=engine):
         lun, doc = luns_of(f"queued.{engine}", 0)
         gap = guest.secs("lost", "queued.back")
         eq((lun["errors"], lun["outstanding"]), (0, 0), "errors, outstanding")
         near(lun["latency"]["max_ns"] / 1e9, gap, "longest latency, s", rel=0.1)
         near(lun["xfers"], xfers_in(WINDOW_S - gap), "xfers", rel=0.05)
-        stalls = events(doc, "stall")
-        eq([e["lun"] for e in stalls], [lun["name"]], "stalls")
-        is_stall(stalls[0], guest.secs(doc, "lost"), guest.secs(doc, "queued.back"), engine)
-        near(lun["longest_gap_s"], stalls[0]["end_s"] - stalls[0]["begin_s"], "longest gap", abs=0.001)
-        eq([(e["from"], e["to"]) for e in events(doc, "paths", lun)][0][0], 2, "live paths before")
-        eq(min(e["to"] for e in events(doc, "paths", lun)), 0, "live paths meanwhile")
+        stall_is(doc, lun, guest.secs(doc, "lost"), guest.secs(doc, "queued.back"))
+        series_is(doc, lun, "read", QD / DEVICE_S, (guest.secs(doc, "lost"), guest.secs(doc, "queued.back")))
+        live = live_paths(doc, lun)
+        eq((live[0], min(live), live[-1]), (2, 0, 1), "live paths, at first, fewest, at last")
+        said = guest.result(f"queued.{engine}").err
+        has(said, r"NO ANSWER: /dev/mapper/queued for 3 s$", "the live line")
+        has(said, r"/dev/mapper/queued: nothing came back for 2\.\d s, 2 in flight$", "notes")
+        has(said, r"/dev/mapper/queued: answering again after 4\.\d s$", "notes")
 
     @test(f"{engine}: no path for 4 s, not queued: errors, few of them, and the run goes on when one is back")
     def _(engine=engine):
@@ -85,12 +75,10 @@ for engine in ENGINES:
         eq(lun["outstanding"], 0, "outstanding")
         # each of the two I/Os is tried again after 1 ms, doubling to a second
         between(lun["errors"], 2 * 10, 2 * 20, "errors")
-        eq(lun["first_error"]["errno"], "EIO", "first error")
+        errors_are(doc, lun, "read", "EIO", "I/O error")
+        live = live_paths(doc, lun)
+        eq((live[0], min(live), live[-1]), (2, 0, 1), "live paths, at first, fewest, at last")
         near(lun["first_error"]["at_s"], lost_s, "first error, s", abs=0.2)
-        burst = events(doc, "errors", lun)[0]
-        near(burst["begin_s"], lost_s, "first of the errors, s", abs=0.2)
-        between(burst["end_s"], lost_s + gap - 1.2, lost_s + gap + 0.1, "last of them, s")
-        eq(burst["ios"], lun["errors"], "how many")
         between(lun["xfers"], xfers_in(WINDOW_S - gap - 1.2), xfers_in(WINDOW_S - gap), "xfers")
         between(lun["latency"]["max_ns"] / 1e9, DEVICE_S, 2 * DEVICE_S, "longest latency, s")
 
@@ -100,8 +88,9 @@ for engine in ENGINES:
         between(guest.secs(doc, f"down.{engine}.ended"), 12, 12.3, "seconds from the window's opening to the prompt: --drain 2")
         eq((lun["errors"], lun["outstanding"], lun["latency"]["max_is_lower_bound"]), (0, QD, True), "errors, outstanding")
         near(lun["outstanding_max_age_ns"] / 1e9, 12 - guest.secs(doc, "lost"), "age of the oldest, s", rel=0.03)
-        is_stall(events(doc, "stall")[0], guest.secs(doc, "lost"), None, engine)
         near(lun["xfers"], xfers_in(guest.secs(doc, "lost")), "xfers", rel=0.05)
+        stall_is(doc, lun, guest.secs(doc, "lost"), None)
+        eq(live_paths(doc, lun)[-1], 0, "live paths at last")
 
 
 @test("the path that was lost: the other served")

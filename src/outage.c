@@ -392,7 +392,7 @@ static void sum_up(const struct scan *s, size_t from, size_t to, struct lb_outag
 		o->worst_max_ns = worse(o->worst_max_ns, s->points[i].max_ns);
 	}
 	o->fall_pct = 100 * (1 - lowest / base);
-	o->mean_fall_pct = 100 * o->lost_xfers / (base * (o->end_s - o->begin_s));
+	o->mean_fall_pct = fmin(100, 100 * o->lost_xfers / (base * (o->end_s - o->begin_s)));
 }
 
 /* The burst that begins in interval I or the next, if there is one; returns the first after it. */

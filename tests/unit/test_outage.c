@@ -325,6 +325,22 @@ static void unequal_intervals(void **state)
 	end(s);
 }
 
+/* The sum of what was lost in each interval may come out a hair above all there was to lose. */
+static void no_more_than_all(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		struct series *s = begin();
+
+		more(s, 20, 1, 39.97);
+		for (int k = 0; k < 7; k++)
+			more(s, 1, 1 + i * 1e-5 * k, 0);
+		assert_int_equal(find(s), 1);
+		assert_true(s->found[0].mean_fall_pct <= 100);
+		end(s);
+	}
+}
+
 /* What waited comes back when it is over. */
 static void latencies_on_the_way(void **state)
 {
@@ -497,6 +513,7 @@ int main(void)
 		cmocka_unit_test(a_slow_fall),
 		cmocka_unit_test(few_xfers),
 		cmocka_unit_test(unequal_intervals),
+		cmocka_unit_test(no_more_than_all),
 		cmocka_unit_test(latencies_on_the_way),
 		cmocka_unit_test(too_short_to_tell),
 		cmocka_unit_test(noise_is_no_outage),

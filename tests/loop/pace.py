@@ -21,10 +21,11 @@ def codes(doc):
 
 
 def kept(row, asked, seconds):
-    """Within 0.1 %, but for what a busy machine had not come to at the end."""
+    """Within 0.1 %, but for what a busy machine was late with when the window opened, or closed."""
     loop = row["open_loop"]
     eq((loop["asked_per_s"], loop["missed"]), (asked, 0), "asked for, and missed")
-    off, slack = asked * seconds - row["xfers"], max(asked * seconds / 1000, 2)
+    late = asked * loop["issue_delay_max_ns"] / 1e9
+    off, slack = asked * seconds - row["xfers"], max(asked * seconds / 1000, 2) + late
     ok(-slack <= off <= slack + loop["backlog"],
        f"{row['xfers']} xfers in {seconds} s at {asked}/s, backlog {loop['backlog']}")
     ok(row["response"]["mean_ns"] >= row["latency"]["mean_ns"], "the response has the service in it")
@@ -35,7 +36,8 @@ for engine in ENGINES:
     @test(f"{engine}: 2000/s on a LUN for 10 s")
     def _(engine=engine):
         with loop_of("64M") as lun:
-            doc = result(0, "--engine", engine, "--qd", "16", "--rate", "2000", "--time", "10s", lun)
+            doc = result(0, "--engine", engine, "--qd", "16", "--rate", "2000", "--ramp", "1s", "--time", "10s",
+                         lun)
             kept(doc["luns"][0], 2000, 10)
             kept(doc["total"], 2000, 10)
 
@@ -46,16 +48,12 @@ for engine, lanes in (("io_uring", ("--threads-per-lun", 2)), ("libaio", ("--thr
         with loop_of("64M") as a, loop_of("64M") as b:
             doc = result(0, "--engine", engine, "--qd", 8, *lanes, "--pat", "seq", "--size", "4k", "--rate-total", 1500,
                          "--arrival", "poisson", "--seed", 3, "--time", "4s", a, b)
-            again = result(0, "--engine", engine, "--qd", 8, *lanes, "--rate-total", 1500,
-                           "--arrival", "poisson", "--seed", 3, "--time", "4s", a, b)
             for row in doc["luns"]:
                 eq(row["open_loop"]["asked_per_s"], 750, "asked for")
                 eq(row["kernel_bytes"], row["bytes_issued"], "bytes by the kernel's count")
-                ok(abs(row["ios_issued"] - 3000) < 6 * 55 + 50, f"{row['ios_issued']} of some 3000")
+                due = 750 * (doc["warmup_s"] + doc["window_s"])
+                ok(abs(row["ios_issued"] - due) < 6 * due ** 0.5 + 50, f"{row['ios_issued']} of some {due:.0f}")
                 eq(row["passes"], row["ios_issued"] / 16384, "passes")
-            for x, y in zip(doc["luns"], again["luns"]):
-                # when the window opens is the host's affair; the schedule is the seed's
-                ok(abs(x["ios_issued"] - y["ios_issued"]) < 60, f"{x['ios_issued']} and {y['ios_issued']}")
 
 
 @test("a rate that no host can keep: a backlog, bounds, and a finding, but no error")
@@ -95,7 +93,7 @@ for engine in ENGINES:
 @test("sync sleeps until something is due: 64 threads cost no CPU")
 def _():
     with loop_of("64M") as lun:
-        doc = result(0, "--engine", "sync", "--qd", "64", "--rate", "20", "--time", "3s", lun)
+        doc = result(0, "--engine", "sync", "--qd", "64", "--rate", "20", "--ramp", "1s", "--time", "3s", lun)
         kept(doc["total"], 20, 3)
         ok(doc["cpu"]["cpus_used"] < 0.1, f"{doc['cpu']['cpus_used']} CPUs")
 

@@ -12,7 +12,7 @@
 #define LB_OUTAGE_POINTS_MIN 5 /* fewer have no baseline */
 
 /* One interval; times in seconds from the window's opening. Latencies of reads and writes, the
- * worse of both, from their issue (in open loop too); < 0: unknown. */
+ * worse of both, in open loop of the responses; < 0: unknown. */
 struct lb_outage_point {
 	double begin_s, end_s;
 	double xfers;

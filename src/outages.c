@@ -66,8 +66,9 @@ static struct lb_outage_point point_of(
 		const struct lb_point *of = lb_series_point(s, row, pos, i);
 
 		p.xfers += (double)of->xfers;
-		p.p99_ns = fmax(p.p99_ns, known(of->p99_ns));
-		p.max_ns = fmax(p.max_ns, known(of->max_ns));
+		/* of an open loop what users feel, which is never less */
+		p.p99_ns = fmax(p.p99_ns, fmax(known(of->p99_ns), known(of->response_p99_ns)));
+		p.max_ns = fmax(p.max_ns, fmax(known(of->max_ns), known(of->response_max_ns)));
 	}
 	return p;
 }

@@ -330,11 +330,37 @@ static int read_latency(const struct lb_jin *column, size_t i, double *to, struc
 	return ret;
 }
 
+/* The latencies KEY of OP, where they are larger than what POINTS have in the field at OFFSET;
+ * null: there are none. */
+static int add_latencies(const struct lb_saved *s, const struct lb_jin *op, const char *key,
+	struct lb_outage_point *points, size_t offset, struct lb_err *err)
+{
+	struct lb_jin column;
+	int ret;
+
+	if (!lb_jin_has(op, key))
+		return 0;
+	ret = read_column(s, op, key, &column, err);
+	for (size_t i = 0; !ret && i < s->n_points; i++)
+		ret = read_latency(
+			&column, i, (double *)(void *)((char *)&points[i] + offset), err);
+	return ret;
+}
+
 /* Adds what op KEY did; null: the run has none. */
 static int add_op(const struct lb_saved *s, const struct lb_jin *series, const char *key,
 	struct lb_outage_point *points, struct lb_err *err)
 {
-	struct lb_jin op, xfers, p99, max;
+	static const struct {
+		const char *key;
+		size_t offset;
+	} latencies[] = {
+		{"p99_ns", offsetof(struct lb_outage_point, p99_ns)},
+		{"max_ns", offsetof(struct lb_outage_point, max_ns)},
+		{"response_p99_ns", offsetof(struct lb_outage_point, p99_ns)},
+		{"response_max_ns", offsetof(struct lb_outage_point, max_ns)},
+	};
+	struct lb_jin op, xfers;
 	double v;
 	int ret;
 
@@ -343,20 +369,14 @@ static int add_op(const struct lb_saved *s, const struct lb_jin *series, const c
 	ret = lb_jin_object(series, key, &op, err);
 	if (!ret)
 		ret = read_column(s, &op, "xfers", &xfers, err);
-	if (!ret)
-		ret = read_column(s, &op, "p99_ns", &p99, err);
-	if (!ret)
-		ret = read_column(s, &op, "max_ns", &max, err);
 	for (size_t i = 0; !ret && i < s->n_points; i++) {
 		ret = lb_jin_item_f64(&xfers, i, &v, err);
 		if (!ret && !(v >= 0 && v < MOST))
 			return lb_jin_fail(&xfers, err, "item %zu is no count", i);
 		points[i].xfers += v;
-		if (!ret)
-			ret = read_latency(&p99, i, &points[i].p99_ns, err);
-		if (!ret)
-			ret = read_latency(&max, i, &points[i].max_ns, err);
 	}
+	for (size_t i = 0; !ret && i < sizeof(latencies) / sizeof(latencies[0]); i++)
+		ret = add_latencies(s, &op, latencies[i].key, points, latencies[i].offset, err);
 	return ret;
 }
 

@@ -117,6 +117,7 @@ def _():
             burst = [n for n in xfers[27:31] if n > 1050]
             eq((o["catch_up_s"], o["catch_up_xfers"]), (float(len(burst)), float(sum(burst) - 1000 * len(burst))), "burst")
             if catch_up == "qd":
+                ok(o["worst_p99_ns"] > 7e9, f"worst p99 is of responses: {o['worst_p99_ns']}")
                 near(o["catch_up_xfers"], o["lost_xfers"], "made up", abs=8)
                 near(o["catch_up_pct"], 300, "its height", abs=1)
                 has(" ".join(out.split()), r" xfers lost, \d+ made up in 3\.0 s at up to 400%; ", "the text")

@@ -63,16 +63,16 @@ measure() { # measure NAME LUN OPTION...
 }
 names=''
 for engine in $engines; do
-	measure "suspended.$engine" /dev/mapper/suspended --qd 2 --time 20 /dev/healthy
+	measure "suspended.$engine" /dev/mapper/suspended --qd 2 --time 22 /dev/healthy
 	measure "lossy.$engine" /dev/sdc --qd 1 --time 20 /dev/healthy
 	for map in hung swapped shrunk; do
-		measure "$map.$engine" /dev/mapper/$map --qd 2 --time 10 --drain 2 /dev/healthy
+		measure "$map.$engine" /dev/mapper/$map --qd 2 --time 12 --drain 2 /dev/healthy
 	done
 	measure "slow.$engine" /dev/mapper/slow --qd 2 --time 50 /dev/healthy
-	measure "given_up.$engine" /dev/mapper/swapped --qd 16 --time 6 /dev/healthy
-	measure "stopped.$engine" /dev/mapper/swapped --qd 2 --on-error stop --time 10 /dev/healthy
-	measure "removed.$engine" "/dev/$removed" --qd 2 --time 10 /dev/healthy
-	measure "deleted.$engine" "/dev/$deleted" --qd 2 --time 10 /dev/healthy
+	measure "given_up.$engine" /dev/mapper/swapped --qd 16 --time 8 /dev/healthy
+	measure "stopped.$engine" /dev/mapper/swapped --qd 2 --on-error stop --time 12 /dev/healthy
+	measure "removed.$engine" "/dev/$removed" --qd 2 --time 12 /dev/healthy
+	measure "deleted.$engine" "/dev/$deleted" --qd 2 --time 12 /dev/healthy
 	measure "thin.$engine" "/dev/mapper/thin_$engine" --op write --allow-write --qd 2 --time 4 "/dev/healthy_$engine"
 	for name in suspended lossy slow hung swapped given_up stopped shrunk removed deleted; do names="$names $name.$engine"; done
 done
@@ -86,7 +86,7 @@ change() { # change MAP TABLE
 	dmsetup resume "$1" || die "cannot resume $1"
 }
 
-sleep 3
+sleep 5
 echo 200 >/sys/bus/pseudo/drivers/scsi_debug/every_nth
 echo 4 >/sys/bus/pseudo/drivers/scsi_debug/opts
 mark suspended.begin

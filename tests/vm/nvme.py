@@ -34,7 +34,7 @@ def _():
     check_schema(doc, "schema/lunbench-list-1.schema.json")
     rows = [x for x in doc["luns"] if "nvme" in x["name"]]
     eq([x["name"] for x in rows], [LUN], "rows")
-    for lun in (rows[0], document("read")["luns"][0]):
+    for lun in (rows[0], document("both")["luns"][0]):
         eq((lun["wwid"], lun["serial"], lun["product"], lun["dm_type"]), (WWID, "LB0001", "Linux", None), "who it is")
         eq(len(lun["paths"]), 2, "paths")
         for i in (0, 1):
@@ -51,13 +51,13 @@ def _():
 def _():
     eq(findings("one")["single-path"], "there is one path only: its rate is that of one port, and nothing is left when it is lost", "one")
     eq(findings("lost")["paths-down"], "1 of 2 paths are up: nvme0c1n1 connecting", "lost")
-    eq({"single-path", "paths-down"} & set(findings("read")), set(), "findings with both")
+    eq({"single-path", "paths-down"} & set(findings("both")), set(), "findings with both")
     has(guest.result("lost_table").expect(0).out, r"^  nvme0c1n1 +nvme1 +tcp +connecting ", "table")
 
 
 @test("reads, and writes that are asked for, are counted without errors; a device that counts nothing is no finding")
 def _():
-    for name in ("one", "read", "written", "named", "lost"):
+    for name in ("one", "both", "written", "named", "lost"):
         doc = document(name)
         lun = doc["luns"][0]
         eq((lun["xfers"], lun["errors"], doc["ended_by"]), (2000, 0, "count"), f"{name}: xfers, errors, end")

@@ -29,31 +29,21 @@ port() { # port N: 127.0.0.1:442N shows it
 }
 
 state_of() { # state_of CONTROLLER STATE: waits until it has it
-	tries=0
-	until [ "$(cat "/sys/class/nvme/$1/state")" = "$2" ]; do
-		tries=$((tries + 1))
-		[ $tries -lt 300 ] || die "$1 does not come to be $2"
-		usleep 50000
-	done
+	await grep -qx "$2" "/sys/class/nvme/$1/state" || die "$1 does not come to be $2"
 }
 
 lun=/dev/nvme0n1
 measure() { ./lunbench --size 4k --qd 8 --count 2000 --json - "$@" $lun; }
 
 port 0
-tries=0
-until [ -b $lun ]; do
-	tries=$((tries + 1))
-	[ $tries -lt 100 ] || die "no $lun"
-	usleep 50000
-done
+await are_disks nvme0n1 || die "no $lun"
 state_of nvme0 live
 run one measure
 port 1
 state_of nvme1 live
 run list ./lunbench list --json -
 run table ./lunbench list $lun
-run read measure
+run both measure
 
 keep $lun
 run unasked measure --op rw

@@ -16,8 +16,8 @@ enum lb_op { LB_READ, LB_WRITE, LB_OPS }; /* of one transfer */
 enum lb_op_asked { LB_OP_READ, LB_OP_WRITE, LB_OP_RW };
 enum lb_sync { LB_SYNC_NONE, LB_SYNC_DSYNC };
 enum lb_on_error { LB_ON_ERROR_CONTINUE, LB_ON_ERROR_LUN, LB_ON_ERROR_STOP };
-enum lb_pat { LB_RAND, LB_SEQ, LB_PERM };
 enum lb_until { LB_UNTIL_TIME, LB_UNTIL_STEADY };
+enum lb_pat_kind { LB_RAND, LB_SEQ, LB_PERM, LB_ZIPF, LB_HOT };
 enum lb_hist_show { LB_HIST_NONE, LB_HIST_TOTAL, LB_HIST_EACH };
 enum lb_progress_show { LB_PROGRESS_AUTO, LB_PROGRESS_ALWAYS, LB_PROGRESS_NEVER };
 
@@ -28,6 +28,14 @@ enum lb_progress_show { LB_PROGRESS_AUTO, LB_PROGRESS_ALWAYS, LB_PROGRESS_NEVER 
 struct lb_region {
 	uint64_t start, end;
 	bool start_is_ppm, end_is_ppm; /* parts per million of the LUN's size */
+};
+
+/* The order of the transfers on a LUN. */
+struct lb_pat {
+	enum lb_pat_kind kind;
+	uint32_t theta_e4;      /* of LB_ZIPF, in ten-thousandths */
+	uint32_t hot_ppm;       /* of LB_HOT: so many of the blocks, in parts per million, */
+	uint32_t hot_xfers_ppm; /* get so many of the transfers */
 };
 
 /* Scratch LUNs: `count` files of `size_bytes` in `dir`; count 0: none. */
@@ -49,7 +57,7 @@ struct lb_config {
 	bool allow_write;
 	struct lb_opt_list
 		overwrite; /* IDs of LUNs that hold something and may be written all the same */
-	int pat;
+	struct lb_pat pat;
 	uint64_t size_bytes;
 	uint32_t qd;
 	uint64_t count;   /* xfers of the first LUN that end the run; 0: no such end */
@@ -106,14 +114,19 @@ static inline bool lb_config_writes(const struct lb_config *cfg)
 	return cfg->op != LB_OP_READ || cfg->fill;
 }
 
-/* The words of enum lb_pat, lb_arrival and lb_catch_up; NULL ends them. */
-extern const char *const lb_pat_words[], *const lb_arrival_words[], *const lb_catch_up_words[];
+/* The words of enum lb_arrival and lb_catch_up; NULL ends them. */
+extern const char *const lb_arrival_words[], *const lb_catch_up_words[];
 
 /* Whether transfers are due by a schedule, whatever the LUNs do. */
 static inline bool lb_config_is_paced(const struct lb_config *cfg)
 {
 	return cfg->rate_milli_per_s || cfg->rate_total_milli_per_s;
 }
+
+extern const char *const lb_pat_names[]; /* by enum lb_pat_kind */
+
+/* PAT as --pat takes it: "zipf:0.99". Writes at most N bytes with the NUL; 32 hold any. */
+char *lb_format_pat(char *buf, size_t n, const struct lb_pat *pat);
 
 /* The table of options, over struct lb_config, in two parts: what is run; how and on what. */
 extern const struct lb_opt lb_options[], lb_host_options[];

@@ -141,7 +141,7 @@ static void lane_add(struct lb_lun_result *lun, struct sums *sums, const struct 
 	lun->qd += lane->qd;
 	if (lun->io_bytes < stream->size_bytes)
 		lun->io_bytes = stream->size_bytes;
-	if (stream->pat == LB_SEQ || stream->pat == LB_PERM)
+	if (stream->pat.kind == LB_SEQ || stream->pat.kind == LB_PERM)
 		lun->passes = lb_ratio(lun->passes.v * (double)lane->n_blocks + (double)issued,
 			(double)lane->n_blocks);
 }

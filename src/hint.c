@@ -17,7 +17,7 @@ static bool is_near(const char *a, const char *b)
 
 static bool has_word(const struct lb_opt *opt, const char *name)
 {
-	for (const char *const *w = opt->type == LB_OPT_ENUM ? opt->words : NULL; w && *w; w++)
+	for (const char *const *w = opt->words; w && *w; w++)
 		if (!strcmp(*w, name))
 			return true;
 	return false;

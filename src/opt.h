@@ -45,7 +45,7 @@ struct lb_opt {
 	const char *metavar;      /* NULL for LB_OPT_FLAG; for LB_OPT_ENUM: its words */
 	size_t offset;            /* of the field in the struct that the table fills */
 	uint64_t min, max;        /* inclusive; of numbers, bytes or ns */
-	const char *const *words; /* LB_OPT_ENUM: NULL-terminated */
+	const char *const *words; /* LB_OPT_ENUM: NULL-terminated; LB_OPT_CUSTOM: to complete by */
 	const char *dflt; /* parsed like a value given; NULL: the field stays zero (unset) */
 	const char *help; /* a line for --help */
 	const char *man;  /* the manual's paragraphs; mdoc(7) text */

@@ -150,7 +150,7 @@ static void print_completion_row(FILE *out, const struct lb_opt *opt)
 	if (!opt->is_optional)
 		fprintf(out, "--%s | ", opt->name);
 	fprintf(out, "--%s=)\n", opt->name);
-	if (opt->type == LB_OPT_ENUM)
+	if (opt->words)
 		fprintf(out, "\t\tCOMPREPLY=($(compgen -W '%s' -- \"$cur\"))\n",
 			lb_opt_words(words, sizeof(words), opt, " "));
 	else if (strncmp(opt->metavar, "FILE", 4))

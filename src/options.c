@@ -17,11 +17,11 @@
 static const char *const ops[] = {"read", "write", "rw", NULL};
 static const char *const on_errors[] = {"continue", "lun", "stop", NULL};
 static const char *const syncs[] = {"none", "dsync", NULL};
-const char *const lb_pat_words[] = {"rand", "seq", "perm", NULL};
 const char *const lb_arrival_words[] = {"fixed", "poisson", NULL};
 const char *const lb_catch_up_words[] = {"qd", "none", NULL};
 static const char *const untils[] = {"time", "steady", NULL};
 static const char *const steady_ons[] = {"xfer", "kb", "p99", NULL};
+static const char *const pats[] = {"rand", "seq", "perm", "zipf:", "hot:", NULL};
 
 const struct lb_opt lb_options[] = {
 	{
@@ -58,12 +58,15 @@ const struct lb_opt lb_options[] = {
 	},
 	{
 		.name = "pat",
-		.type = LB_OPT_ENUM,
+		.type = LB_OPT_CUSTOM,
 		.section = WORKLOAD,
+		.metavar = "PAT",
 		.offset = FIELD(pat),
-		.words = lb_pat_words,
+		.words = pats,
 		.dflt = "rand",
-		.help = "random, sequential, or each block once in random order",
+		.parse = lb_parse_pat,
+		.help = "rand, seq, perm (each block once, in random order), zipf:THETA or "
+			"hot:BLOCKS/XFERS, e.g. hot:20/80",
 		.man = "The order of the transfers on each LUN.\n"
 		       ".Cm rand\n"
 		       "takes every block of the region with equal chance, again and again.\n"
@@ -75,7 +78,19 @@ const struct lb_opt lb_options[] = {
 		       ".Fl \\-seed\n"
 		       "chooses, before any comes again.\n"
 		       "It then begins anew in the same order, so that each block comes back after all\n"
-		       "the others: no cache that is smaller than the region has kept it.",
+		       "the others: no cache that is smaller than the region has kept it.\n"
+		       ".Cm zipf: Ns Ar THETA\n"
+		       "takes the k-th most frequent block with a chance in proportion to\n"
+		       "1/k^THETA, with THETA more than 0 and less than 2, to four decimals; it is\n"
+		       "often taken as 0.99.\n"
+		       ".Cm hot: Ns Ar BLOCKS Ns / Ns Ar XFERS\n"
+		       "gives to so many percent of the blocks so many percent of the transfers:\n"
+		       ".Cm hot:20/80 .\n"
+		       "Of both, the blocks taken more often are scattered over the region, and\n"
+		       ".Fl \\-seed\n"
+		       "chooses them.\n"
+		       "A cache makes the more of such a run the longer it lasts, as it does of a\n"
+		       "database.",
 	},
 	{
 		.name = "size",

@@ -25,7 +25,7 @@ struct lb_stream {
 	const struct lb_group *group;
 	uint8_t read_pct; /* 100: reads, 0: writes, between: mixed */
 	bool is_dsync;    /* each write is on stable storage when it comes back (RWF_DSYNC) */
-	enum lb_pat pat;
+	struct lb_pat pat;
 	uint64_t size_bytes;
 	uint32_t qd;               /* per LUN */
 	uint64_t rate_milli_per_s; /* thousandths, of all its LUNs together; 0: closed loop */

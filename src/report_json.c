@@ -319,6 +319,16 @@ static void put_duration(struct lb_json *j, const char *key, uint64_t ns)
 		lb_json_null(j, key);
 }
 
+static void put_pattern(struct lb_json *j, const struct lb_pat *pat)
+{
+	bool is_zipf = pat->kind == LB_ZIPF, is_hot = pat->kind == LB_HOT;
+
+	lb_json_str(j, "pattern", lb_pat_names[pat->kind]);
+	put_fig_f64(j, "zipf_theta", (struct lb_fig_f64){is_zipf, pat->theta_e4 / 1e4});
+	put_fig_f64(j, "hot_blocks_pct", (struct lb_fig_f64){is_hot, pat->hot_ppm / 1e4});
+	put_fig_f64(j, "hot_xfers_pct", (struct lb_fig_f64){is_hot, pat->hot_xfers_ppm / 1e4});
+}
+
 static void put_streams(struct lb_json *j, const struct lb_phase *phase)
 {
 	lb_json_open(j, "streams", '[');
@@ -330,7 +340,7 @@ static void put_streams(struct lb_json *j, const struct lb_phase *phase)
 		lb_json_str(j, "group", s->group->name);
 		lb_json_u64(j, "read_pct", s->read_pct);
 		lb_json_bool(j, "dsync", s->is_dsync && s->read_pct < 100);
-		lb_json_str(j, "pattern", lb_pat_words[s->pat]);
+		put_pattern(j, &s->pat);
 		lb_json_u64(j, "size_bytes", s->size_bytes);
 		lb_json_u64(j, "qd_per_lun", s->qd);
 		put_fig_f64(j, "rate_per_s",

@@ -163,7 +163,7 @@ static void print_rate(struct text *x, const struct lb_stream *s)
 static void print_streams(struct text *x)
 {
 	const struct lb_plan *plan = x->r->plan;
-	char size[32];
+	char size[32], pat[32];
 
 	for (uint32_t p = 0; p < plan->n_phases; p++) {
 		const struct lb_phase *phase = &plan->phases[p];
@@ -172,7 +172,8 @@ static void print_streams(struct text *x)
 			const struct lb_stream *s = &phase->streams[i];
 
 			print_op(x->out, s);
-			fprintf(x->out, " %s %s, qd %u per LUN, %u LUN%s", lb_pat_words[s->pat],
+			fprintf(x->out, " %s %s, qd %u per LUN, %u LUN%s",
+				lb_format_pat(pat, sizeof(pat), &s->pat),
 				lb_format_size(size, sizeof(size), s->size_bytes), s->qd,
 				s->group->n_luns, s->group->n_luns == 1 ? "" : "s");
 			print_rate(x, s);

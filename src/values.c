@@ -174,3 +174,99 @@ int lb_parse_arrivals(const struct lb_opt *opt, void *field, const char *value, 
 	*(uint64_t *)field = milli_per_s;
 	return 0;
 }
+
+const char *const lb_pat_names[] = {"rand", "seq", "perm", "zipf", "hot", NULL};
+
+/* The number of at most four decimals in the LEN bytes at S, in ten-thousandths. */
+static int parse_decimals(const char *s, size_t len, uint64_t *e4)
+{
+	char buf[32];
+
+	if (len + 2 > sizeof(buf))
+		return -EINVAL;
+	snprintf(buf, sizeof(buf), "%.*s%%", (int)len,
+		s); /* percent are of 10^-6, and 100 of them 1 */
+	return lb_parse_percent(buf, e4);
+}
+
+static int parse_zipf(
+	const struct lb_opt *opt, struct lb_pat *pat, const char *value, struct lb_err *err)
+{
+	const char *theta = value + strlen("zipf:");
+	uint64_t e4;
+
+	if (parse_decimals(theta, strlen(theta), &e4) || e4 == 0 || e4 >= 20000)
+		return lb_opt_fail(opt, value, EINVAL, err,
+			"has no theta between 0 and 2 with at most four decimals, e.g. zipf:0.99");
+	*pat = (struct lb_pat){.kind = LB_ZIPF, .theta_e4 = (uint32_t)e4};
+	return 0;
+}
+
+static int parse_hot(
+	const struct lb_opt *opt, struct lb_pat *pat, const char *value, struct lb_err *err)
+{
+	const char *blocks = value + strlen("hot:"), *slash = strchr(blocks, '/');
+	uint64_t hot, xfers;
+
+	if (!slash || parse_decimals(blocks, (size_t)(slash - blocks), &hot) ||
+		parse_decimals(slash + 1, strlen(slash + 1), &xfers) || hot == 0 ||
+		xfers >= PPM_ALL)
+		return lb_opt_fail(opt, value, EINVAL, err,
+			"does not say how many percent of the blocks get how many percent of the "
+			"transfers, each more than 0 and less than 100, e.g. hot:20/80");
+	if (xfers <= hot)
+		return lb_opt_fail(opt, value, EINVAL, err,
+			"gives the hot blocks no more than their share: the blocks come first, e.g. "
+			"hot:20/80");
+	*pat = (struct lb_pat){
+		.kind = LB_HOT, .hot_ppm = (uint32_t)hot, .hot_xfers_ppm = (uint32_t)xfers};
+	return 0;
+}
+
+int lb_parse_pat(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err)
+{
+	struct lb_pat *pat = field;
+
+	if (!strncmp(value, "zipf:", 5))
+		return parse_zipf(opt, pat, value, err);
+	if (!strncmp(value, "hot:", 4))
+		return parse_hot(opt, pat, value, err);
+	for (int kind = LB_RAND; kind <= LB_PERM; kind++) {
+		if (!strcmp(value, lb_pat_names[kind])) {
+			*pat = (struct lb_pat){.kind = (enum lb_pat_kind)kind};
+			return 0;
+		}
+	}
+	return lb_opt_fail(opt, value, EINVAL, err,
+		"is not known: use rand, seq, perm, zipf:THETA or hot:BLOCKS/XFERS");
+}
+
+/* E4 ten-thousandths, without zeros at the end. */
+static void put_decimals(char *buf, size_t n, uint32_t e4)
+{
+	uint32_t digits = 4, rest = e4 % 10000;
+
+	for (; digits && rest % 10 == 0; rest /= 10)
+		digits--;
+	if (digits)
+		snprintf(buf, n, "%u.%0*u", e4 / 10000, (int)digits, rest);
+	else
+		snprintf(buf, n, "%u", e4 / 10000);
+}
+
+char *lb_format_pat(char *buf, size_t n, const struct lb_pat *pat)
+{
+	char first[16], second[16];
+
+	if (pat->kind == LB_ZIPF) {
+		put_decimals(first, sizeof(first), pat->theta_e4);
+		snprintf(buf, n, "zipf:%s", first);
+	} else if (pat->kind == LB_HOT) {
+		put_decimals(first, sizeof(first), pat->hot_ppm);
+		put_decimals(second, sizeof(second), pat->hot_xfers_ppm);
+		snprintf(buf, n, "hot:%s/%s", first, second);
+	} else {
+		snprintf(buf, n, "%s", lb_pat_names[pat->kind]);
+	}
+	return buf;
+}

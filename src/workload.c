@@ -68,13 +68,13 @@ void lb_lane_init(struct lb_lane *lane, const struct lb_board *board, uint32_t a
 	lane->start_bytes = lp->region_start;
 	lane->is_mixed = stream->read_pct > 0 && stream->read_pct < 100;
 	lane->writes = stream->read_pct < 100 ? writes : NULL;
-	lane->pattern = stream->pat == LB_RAND ? NULL : pattern;
+	lane->pattern = stream->pat.kind == LB_RAND ? NULL : pattern;
 	lane->is_plain = !lane->pattern && !lane->writes;
 	lane->shares_count = lp->shares_cursor;
 	lane->faults = &board->faults[at];
 	lane->qd = lane->n_resting = lp->qd;
 	if (lane->pattern)
-		lb_pattern_init(pattern, stream->pat, lp->n_blocks, &board->cursors[lp->cursor],
+		lb_pattern_init(pattern, &stream->pat, lp->n_blocks, &board->cursors[lp->cursor],
 			lp->shares_cursor, plan->seed, lp->lun);
 	if (lane->is_mixed)
 		lb_deck_init(&writes->deck, stream->read_pct, plan->seed, lp->rng_stream);
@@ -89,7 +89,7 @@ void lb_lane_init(struct lb_lane *lane, const struct lb_board *board, uint32_t a
 void lb_lane_next_other(struct lb_lane *lane, struct lb_io *io)
 {
 	struct lb_lane_writes *w = lane->writes;
-	uint64_t block = lane->pattern ? lb_pattern_next(lane->pattern)
+	uint64_t block = lane->pattern ? lb_pattern_next(lane->pattern, &lane->rng)
 				       : lb_rng_below(&lane->rng, lane->n_blocks);
 
 	io->offset_bytes = lane->start_bytes + block * lane->block_bytes;

@@ -92,7 +92,14 @@ REFUSED = [
     (["--op", "write"], "--op write destroys what is in the region of every LUN given: if that is meant, say --allow-write"),
     (["--op", "rw"], "--op rw destroys what is in the region of every LUN given: if that is meant, say --allow-write"),
     (["--op", "READ"], '--op: "READ" is not known: use read, write, rw'),
-    (["--pat", "random"], '--pat: "random" is not known: use rand, seq, perm'),
+    (["--pat", "random"], '--pat: "random" is not known: use rand, seq, perm, zipf:THETA or hot:BLOCKS/XFERS'),
+    (["--pat", "zipf"], '--pat: "zipf" is not known: use rand, seq, perm, zipf:THETA or hot:BLOCKS/XFERS'),
+    *((["--pat", f"zipf:{x}"], f'--pat: "zipf:{x}" has no theta between 0 and 2 with at most four decimals, e.g. zipf:0.99')
+      for x in ("", "0", "2", "-1", "0.00001", "1,5", "nan", "1e-1", "99999999999999999999999999999999")),
+    *((["--pat", f"hot:{x}"], f'--pat: "hot:{x}" does not say how many percent of the blocks get how many percent of the transfers, '
+                              "each more than 0 and less than 100, e.g. hot:20/80")
+      for x in ("", "20", "20/", "/80", "0/80", "20/100", "20/80/1", "20%/80%", "0.00001/5")),
+    (["--pat", "hot:80/20"], '--pat: "hot:80/20" gives the hot blocks no more than their share: the blocks come first, e.g. hot:20/80'),
     (["--engine", "posix"], '--engine: "posix" is not known: use auto, io_uring, libaio, sync, null'),
     (["--hist=bars"], '--hist: "bars" is not known: use none, total, each'),
     (["--hist="], "--hist: the value is empty: use none, total, each"),
@@ -336,9 +343,9 @@ def _():
     eq(complete("--th"), ["--threads-per-lun"], "an option")
     options = re.findall(r"^  (--[\w-]+)", lunbench("--help").out, re.MULTILINE)
     eq(complete("--"), options, "all options")
-    eq(complete("--pat", ""), ["rand", "seq", "perm"], "words")
+    eq(complete("--pat", ""), ["rand", "seq", "perm", "zipf:", "hot:"], "words")
     eq(complete("--pat", "=", "s"), ["seq"], "words after =")
-    eq(complete("--pat", "="), ["rand", "seq", "perm"], "words after = alone")
+    eq(complete("--pat", "="), ["rand", "seq", "perm", "zipf:", "hot:"], "words after = alone")
     eq(complete("--hist", ""), [""], "an optional value: a LUN comes next")
     eq(complete("--hist", "=", "e"), ["each"], "an optional value after =")
     eq(complete("--size", ""), ["compopt +o default", ""], "a number: no files")

@@ -127,6 +127,26 @@ def _():
             between(deciles[decile], 1790, 2210, f"reads in decile {decile}")
 
 
+@test("--pat hot and zipf: some blocks get the asked share of the reads, and lie scattered")
+def _():
+    with loop_of("4M") as lun, trace(lun) as issued:  # 1000 blocks of 4k, and an odd 24
+        for pat, top, share in (("hot:20/80", 200, .8), ("hot:0.5/50", 5, .5), ("zipf:0.99", 1, .1294), ("zipf:1.5", 1, .3923)):
+            doc = result(0, "--pat", pat, "--size", "4k", "--region", "0-4000k", "--count", 20000, "--time", "20s",
+                         "--threads-per-lun", 2, lun)
+            reads = [sector // 8 + i for sector, n in issued() for i in range(n // 8)]
+            often = [block for block, _ in collections.Counter(reads).most_common(top)]
+            of_top = sum(block in often for block in reads) / len(reads)
+            between(of_top, share - .015, share + .015, f"share of the {top} most frequent, {pat}")  # 4 standard deviations
+            ok(max(reads) < 1000, f"block {max(reads)} of 1000")
+            if top == 200:
+                between(sum(block < 500 for block in often), 75, 125, "hot blocks in the first half")
+            stream = doc["plan"]["phases"][0]["streams"][0]
+            want = {"hot:20/80": ("hot", None, 20, 80), "hot:0.5/50": ("hot", None, .5, 50), "zipf:0.99": ("zipf", .99, None, None),
+                    "zipf:1.5": ("zipf", 1.5, None, None)}[pat]
+            eq(tuple(stream[k] for k in ("pattern", "zipf_theta", "hot_blocks_pct", "hot_xfers_pct")), want, f"in the plan, {pat}")
+            eq(doc["luns"][0]["passes"], None, "passes")
+
+
 @test("a transfer is one request, of its own size")
 def _():
     with loop_of("1T", on="tmpfs") as lun, trace(lun) as issued:  # so large that no two are neighbours

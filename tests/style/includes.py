@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 from lbtest import *  # noqa: E402,F403
 
-LEAVES = {"err.h", "units.h", "clock.h", "rng.h", "hist.h", "fault.h"}
+LEAVES = {"err.h", "units.h", "clock.h", "rng.h", "hist.h", "fault.h", "perm.h", "zipf.h"}
 
 # For the files on the left, the headers of our own that they may include.
 MAY_INCLUDE = {

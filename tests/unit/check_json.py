@@ -269,6 +269,9 @@ def main():
     assert docs["four"]["steady_state"]["reached"] is None
     must_fail(validator, series, "a null count", lambda d: d["luns"][0]["series"]["read"]["xfers"].__setitem__(0, None))
     assert docs["extremes"]["total"]["histogram_ns"][-1] == [2**41, None, 1]
+    patterns = [docs[d]["plan"]["phases"][0]["streams"][0] for d in ("four", "extremes", "late")]
+    assert [tuple(p[k] for k in ("pattern", "zipf_theta", "hot_blocks_pct", "hot_xfers_pct")) for p in patterns] == [
+        ("rand", None, None, None), ("zipf", 0.99, None, None), ("hot", None, 20.0, 80.5)]
     print(f"ok {len(docs) + 1} - the schema refuses what is wrong, and the documents say what the runs were")
     print(f"1..{len(docs) + 1}")
 

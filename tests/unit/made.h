@@ -114,7 +114,7 @@ static inline struct made *made_new(uint32_t n_luns, uint32_t n_workers, uint32_
 	m->stream = (struct lb_stream){.name = "main",
 		.group = &m->group,
 		.read_pct = 100,
-		.pat = LB_RAND,
+		.pat = {.kind = LB_RAND},
 		.size_bytes = 16384,
 		.qd = qd};
 	m->phase = (struct lb_phase){

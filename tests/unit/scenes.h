@@ -368,7 +368,7 @@ static inline struct made *scene_stall_of_count(void)
 	m->phase.time_ns = 0;
 	scene_load(m, 0, 6400, 3 * MS);
 	scene_load(m, 1, 6000, 3 * MS);
-	m->stream.pat = LB_SEQ;
+	m->stream.pat.kind = LB_SEQ;
 	m->board.workers[0].engine =
 		(struct lb_engine_stats){.submit_ns = 12345, .submit_calls = 7};
 	m->board.lun_states[0].has_kernel_stat = 2;
@@ -392,6 +392,7 @@ static inline struct made *scene_extremes(void)
 	struct made *m = made_new(3, 1, 4096);
 
 	m->stream.size_bytes = 64 << 20;
+	m->stream.pat = (struct lb_pat){.kind = LB_ZIPF, .theta_e4 = 9900};
 	m->cfg.hist = LB_HIST_TOTAL;
 	m->board.luns[0].size_bytes = 20ull << 40;
 	m->board.luns[1].name = "tab\there";
@@ -412,6 +413,7 @@ static inline struct made *scene_late(void)
 {
 	struct made *m = made_new(2, 1, 16);
 
+	m->stream.pat = (struct lb_pat){LB_HOT, .hot_ppm = 200000, .hot_xfers_ppm = 805000};
 	scene_load(m, 0, 20000, 700000);
 	scene_load(m, 1, 20000, 700000);
 	lb_board_cell(&m->board, 1, LB_READ)->late = 3;

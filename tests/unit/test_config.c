@@ -75,12 +75,46 @@ static void write_list(const void *data, size_t len)
 	assert_int_equal(fclose(f), 0);
 }
 
+static void patterns(void **state)
+{
+	static const struct {
+		const char *text;
+		struct lb_pat pat;
+		const char *shown; /* NULL: as it was typed */
+	} taken[] = {
+		{"--pat=rand", {LB_RAND, 0, 0, 0}, NULL},
+		{"--pat=seq", {LB_SEQ, 0, 0, 0}, NULL},
+		{"--pat=perm", {LB_PERM, 0, 0, 0}, NULL},
+		{"--pat=zipf:0.99", {LB_ZIPF, 9900, 0, 0}, NULL},
+		{"--pat=zipf:1.50", {LB_ZIPF, 15000, 0, 0}, "zipf:1.5"},
+		{"--pat=zipf:0.0001", {LB_ZIPF, 1, 0, 0}, NULL},
+		{"--pat=zipf:1", {LB_ZIPF, 10000, 0, 0}, NULL},
+		{"--pat=hot:20/80", {LB_HOT, 0, 200000, 800000}, NULL},
+		{"--pat=hot:0.05/99.9999", {LB_HOT, 0, 500, 999999}, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+		const struct lb_pat *want = &taken[i].pat;
+		char text[32];
+
+		assert_int_equal(TAKE("a", taken[i].text), 0);
+		assert_int_equal(cfg.pat.kind, want->kind);
+		assert_int_equal(cfg.pat.theta_e4, want->theta_e4);
+		assert_int_equal(cfg.pat.hot_ppm, want->hot_ppm);
+		assert_int_equal(cfg.pat.hot_xfers_ppm, want->hot_xfers_ppm);
+		assert_string_equal(lb_format_pat(text, sizeof(text), &cfg.pat),
+			taken[i].shown ? taken[i].shown : taken[i].text + 6);
+		lb_config_done(&cfg);
+	}
+}
+
 static void the_defaults(void **state)
 {
 	(void)state;
 	assert_int_equal(TAKE("/dev/a"), 0);
 	assert_int_equal(cfg.op, LB_READ);
-	assert_int_equal(cfg.pat, LB_RAND);
+	assert_int_equal(cfg.pat.kind, LB_RAND);
 	assert_int_equal(cfg.size_bytes, 8192);
 	assert_int_equal(cfg.qd, 32);
 	assert_int_equal(cfg.count, 0);
@@ -131,11 +165,11 @@ static void every_word_fills_its_enum(void **state)
 	(void)state;
 	assert_int_equal(TAKE("a", "--op=read", "--pat=seq", "--hist", "--progress=never"), 0);
 	assert_int_equal(cfg.op, LB_READ);
-	assert_int_equal(cfg.pat, LB_SEQ);
+	assert_int_equal(cfg.pat.kind, LB_SEQ);
 	assert_int_equal(cfg.hist, LB_HIST_TOTAL);
 	assert_int_equal(cfg.progress, LB_PROGRESS_NEVER);
 	assert_int_equal(TAKE("a", "--pat=rand", "--hist=each", "--progress=always"), 0);
-	assert_int_equal(cfg.pat, LB_RAND);
+	assert_int_equal(cfg.pat.kind, LB_RAND);
 	assert_int_equal(cfg.hist, LB_HIST_EACH);
 	assert_int_equal(cfg.progress, LB_PROGRESS_ALWAYS);
 	assert_int_equal(TAKE("a", "--hist=none", "--progress=auto"), 0);
@@ -562,7 +596,8 @@ static void the_table_is_whole(void **state)
 			assert_true(strlen(opt->name) <= 32);
 			assert_non_null(opt->section);
 			assert_true(*opt->help && *opt->man);
-			assert_true((opt->type == LB_OPT_ENUM) == (opt->words != NULL));
+			assert_true(opt->type == LB_OPT_CUSTOM ||
+				    (opt->type == LB_OPT_ENUM) == (opt->words != NULL));
 			assert_true((opt->type == LB_OPT_CUSTOM) == (opt->parse != NULL));
 			assert_true((opt->type == LB_OPT_FLAG || opt->type == LB_OPT_ENUM) ==
 				    (opt->metavar == NULL));
@@ -605,6 +640,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_defaults),
+		cmocka_unit_test(patterns),
 		cmocka_unit_test(the_time_has_a_default_only_without_a_count),
 		cmocka_unit_test(every_word_fills_its_enum),
 		cmocka_unit_test(rates),

@@ -408,7 +408,7 @@ static void wrapped(void **state)
 	struct made *m = good(2);
 
 	(void)state;
-	m->stream.pat = LB_SEQ;
+	m->stream.pat.kind = LB_SEQ;
 	m->plan.lanes[0].n_blocks = 400;
 	m->plan.lanes[1].n_blocks = 1000; /* to its end and no further */
 	expect(m, "wrapped", 0,

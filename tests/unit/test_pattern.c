@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -118,27 +119,209 @@ static void a_permutation_shows_no_order(void **state)
 	}
 }
 
-/* What stands where: a first place that depends on the seed, and on the LUN. */
+static struct lb_pattern pattern_of(struct lb_pat pat, uint64_t n, uint64_t seed, uint32_t lun)
+{
+	struct lb_pattern p;
+
+	lb_pattern_init(&p, &pat, n, NULL, false, seed, lun);
+	return p;
+}
+
 static void a_seed_and_a_lun_choose_the_order(void **state)
 {
-	struct lb_cursor cursor = {0};
-	struct lb_pattern p[4];
+	const struct lb_pat perm = {.kind = LB_PERM};
+	struct lb_pattern p[] = {pattern_of(perm, BLOCKS_OF_20T, 1, 0),
+		pattern_of(perm, BLOCKS_OF_20T, 1, 0), pattern_of(perm, BLOCKS_OF_20T, 2, 0),
+		pattern_of(perm, BLOCKS_OF_20T, 1, 1)};
+	struct lb_rng rng;
 	int same[4] = {0};
 
 	(void)state;
-	lb_pattern_init(&p[0], LB_PERM, BLOCKS_OF_20T, &cursor, false, 1, 0);
-	lb_pattern_init(&p[1], LB_PERM, BLOCKS_OF_20T, &cursor, false, 1, 0);
-	lb_pattern_init(&p[2], LB_PERM, BLOCKS_OF_20T, &cursor, false, 2, 0);
-	lb_pattern_init(&p[3], LB_PERM, BLOCKS_OF_20T, &cursor, false, 1, 1);
+	lb_rng_seed(&rng, 1, 0);
 	for (int i = 0; i < 1000; i++) {
-		uint64_t at = lb_pattern_next(&p[0]);
+		uint64_t at = lb_pattern_next(&p[0], &rng);
 
 		for (int k = 1; k < 4; k++)
-			same[k] += lb_pattern_next(&p[k]) == at;
+			same[k] += lb_pattern_next(&p[k], &rng) == at;
 	}
 	assert_int_equal(same[1], 1000);
 	assert_int_equal(same[2], 0);
 	assert_int_equal(same[3], 0);
+}
+
+/* The sum of k^-THETA for k in (FROM, TO], by the midpoint rule where there are many: exact to
+ * 1e-9. */
+static double zipf_sum(uint64_t from, uint64_t to, double theta)
+{
+	double sum = 0, a = 1 - theta;
+	uint64_t k = from + 1;
+
+	for (; k <= to && k <= 10000; k++)
+		sum += pow((double)k, -theta);
+	if (k > to)
+		return sum;
+	if (theta == 1)
+		return sum + log(((double)to + 0.5) / ((double)k - 0.5));
+	return sum + (pow((double)to + 0.5, a) - pow((double)k - 0.5, a)) / a;
+}
+
+/* Bins for ranks below N: the first thirty each by itself, then ever wider ones. Returns how many.
+ */
+static int make_bins(uint64_t *end, uint64_t n)
+{
+	int bins = 0;
+
+	for (uint64_t at = 1; at < n; at += at < 30 ? 1 : at / 2)
+		end[bins++] = at;
+	end[bins++] = n;
+	return bins;
+}
+
+/*
+ * Chi-square of drawn ranks against the law, over bins of which at least five draws are expected.
+ * Its square root is nearly normal: 3.1 past its mean is reached once in a thousand.
+ */
+static void follows_zipf(uint64_t n, double theta)
+{
+	const uint64_t draws = 200000;
+	uint64_t end[200], seen[200] = {0}, from = 0, of_bin = 0;
+	int bins = make_bins(end, n), degrees = -1;
+	double all = zipf_sum(0, n, theta), expected = 0, chi = 0;
+	struct lb_zipf zipf;
+	struct lb_rng rng;
+
+	lb_zipf_init(&zipf, n, theta);
+	lb_rng_seed(&rng, 7, n);
+	for (uint64_t i = 0; i < draws; i++) {
+		uint64_t rank = lb_zipf_draw(&zipf, &rng);
+		int bin = 0;
+
+		assert_true(rank < n);
+		while (rank >= end[bin])
+			bin++;
+		seen[bin]++;
+	}
+	for (int bin = 0; bin < bins; from = end[bin++]) {
+		expected += (double)draws * zipf_sum(from, end[bin], theta) / all;
+		of_bin += seen[bin];
+		if (expected < 5)
+			continue;
+		chi += ((double)of_bin - expected) * ((double)of_bin - expected) / expected;
+		degrees++;
+		expected = 0;
+		of_bin = 0;
+	}
+	if (degrees > 0 && sqrt(2 * chi) - sqrt(2.0 * degrees - 1) > 3.1)
+		fail_msg("n %llu, theta %g: chi-square %g of %d degrees", (unsigned long long)n,
+			theta, chi, degrees);
+}
+
+static void zipf_is_followed(void **state)
+{
+	static const double thetas[] = {
+		0.0001, 0.5, 0.9, 0.99, 0.9999, 1, 1.0001, 1.2, 1.5, 1.9999};
+	static const uint64_t sizes[] = {1, 2, 3, 10, 1000, 1000003, BLOCKS_OF_20T, 1ull << 52};
+
+	(void)state;
+	for (size_t t = 0; t < sizeof(thetas) / sizeof(thetas[0]); t++)
+		for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+			follows_zipf(sizes[s], thetas[t]);
+}
+
+static uint64_t share_of(struct lb_pattern *p, uint64_t draws, const uint8_t *is_hot)
+{
+	struct lb_rng rng;
+	uint64_t n_hot = 0;
+
+	lb_rng_seed(&rng, 11, 0);
+	for (uint64_t i = 0; i < draws; i++) {
+		uint64_t at = lb_pattern_next(p, &rng);
+
+		assert_true(at < p->n_blocks);
+		n_hot += is_hot[at];
+	}
+	return n_hot;
+}
+
+/* The hot blocks get their share, evenly; and they are scattered, not side by side. */
+static void hot_blocks_get_their_share(void **state)
+{
+	enum { BLOCKS = 1000, DRAWS = 1000000 };
+	const struct lb_pat pat = {.kind = LB_HOT, .hot_ppm = 200000, .hot_xfers_ppm = 800000};
+	struct lb_pattern p = pattern_of(pat, BLOCKS, 1, 0);
+	uint64_t n[BLOCKS] = {0}, n_hot = 0, hot_in_half = 0;
+	uint8_t is_hot[BLOCKS];
+	double chi = 0;
+	struct lb_rng rng;
+
+	(void)state;
+	lb_rng_seed(&rng, 3, 0);
+	for (int i = 0; i < DRAWS; i++)
+		n[lb_pattern_next(&p, &rng)]++;
+	for (int i = 0; i < BLOCKS; i++) {
+		double expected = (is_hot[i] = n[i] > 2000) ? 4000 : 250;
+
+		chi += ((double)n[i] - expected) * ((double)n[i] - expected) / expected;
+		n_hot += is_hot[i];
+		hot_in_half += is_hot[i] && i < BLOCKS / 2;
+	}
+	assert_int_equal(n_hot, 200);
+	assert_true(chi < 1143); /* 999 degrees: once in a thousand */
+	assert_in_range(hot_in_half, 80, 120);
+	/* another lane of the LUN finds the same blocks hot: 800 in 1000, standard deviation 0.4 */
+	p = pattern_of(pat, BLOCKS, 1, 0);
+	assert_in_range(share_of(&p, DRAWS, is_hot), 798600, 801400);
+	p = pattern_of(
+		pat, BLOCKS, 1, 1); /* and another LUN others: 0.8 / 5 + 0.2 / 5 on average */
+	assert_in_range(share_of(&p, DRAWS, is_hot), 120000, 280000);
+}
+
+static void few_blocks_have_a_hot_one(void **state)
+{
+	const struct lb_pat pat = {.kind = LB_HOT, .hot_ppm = 1, .hot_xfers_ppm = 500000};
+	const struct lb_pat most = {.kind = LB_HOT, .hot_ppm = 999998, .hot_xfers_ppm = 999999};
+	struct lb_pattern p = pattern_of(pat, 1, 1, 0);
+	struct lb_rng rng;
+	uint64_t n[2] = {0};
+
+	(void)state;
+	lb_rng_seed(&rng, 3, 0);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(lb_pattern_next(&p, &rng), 0);
+	p = pattern_of(pat, 2, 1, 0);
+	for (int i = 0; i < 1000; i++)
+		n[lb_pattern_next(&p, &rng)]++;
+	assert_in_range(n[0], 430, 570);
+	p = pattern_of(most, 2, 1, 0); /* rounded, both were hot */
+	assert_int_equal(p.n_hot, 1);
+}
+
+/* Of Zipf's law too the frequent ones are scattered, and the same for all lanes of a LUN. */
+static void zipf_is_scattered(void **state)
+{
+	const struct lb_pat pat = {.kind = LB_ZIPF, .theta_e4 = 12000};
+	uint64_t last = 0, first = 0;
+
+	(void)state;
+	for (uint64_t lane = 0; lane < 2; lane++) {
+		struct lb_pattern p = pattern_of(pat, 1000, 1, 0);
+		uint64_t n[1000] = {0}, top = 0, second = 0;
+		struct lb_rng rng;
+
+		lb_rng_seed(&rng, 1, lane);
+		for (int i = 0; i < 100000; i++)
+			n[lb_pattern_next(&p, &rng)]++;
+		for (uint64_t i = 0; i < 1000; i++)
+			top = n[i] > n[top] ? i : top;
+		for (uint64_t i = 0; i < 1000; i++)
+			second = i != top && (n[i] > n[second] || second == top) ? i : second;
+		assert_int_equal(top, lb_perm_at(&p.perm, 0));
+		assert_int_equal(second, lb_perm_at(&p.perm, 1));
+		assert_true(top > second + 1 || second > top + 1);
+		assert_true(!lane || (top == first && second == last));
+		first = top;
+		last = second;
+	}
 }
 
 int main(void)
@@ -148,6 +331,10 @@ int main(void)
 		cmocka_unit_test(a_permutation_of_20T_is_sampled),
 		cmocka_unit_test(a_permutation_shows_no_order),
 		cmocka_unit_test(a_seed_and_a_lun_choose_the_order),
+		cmocka_unit_test(zipf_is_followed),
+		cmocka_unit_test(hot_blocks_get_their_share),
+		cmocka_unit_test(few_blocks_have_a_hot_one),
+		cmocka_unit_test(zipf_is_scattered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -646,7 +646,7 @@ static void sequential_passes(void **state)
 	struct lb_result *r;
 
 	(void)state;
-	m->stream.pat = LB_SEQ;
+	m->stream.pat.kind = LB_SEQ;
 	m->plan.lanes[0].n_blocks = 1000;
 	made_xfers(m, 0, 2500, MS);
 	r = made_result(m);

@@ -79,11 +79,13 @@ static void a_seed_repeats_and_lanes_differ(void **state)
 	assert_int_equal(same, 0);
 }
 
-/* LANE becomes one of PAT; its state is P. */
-static void set_pattern(struct lb_lane *lane, struct lb_pattern *p, enum lb_pat pat,
+/* LANE becomes one of KIND; its state is P. */
+static void set_pattern(struct lb_lane *lane, struct lb_pattern *p, enum lb_pat_kind kind,
 	struct lb_cursor *cursor, bool shares_cursor)
 {
-	lb_pattern_init(p, pat, lane->n_blocks, cursor, shares_cursor, 1, 0);
+	struct lb_pat pat = {.kind = kind};
+
+	lb_pattern_init(p, &pat, lane->n_blocks, cursor, shares_cursor, 1, 0);
 	lane->is_plain = false;
 	lane->pattern = p;
 }

@@ -181,6 +181,19 @@ static int check_size_and_region(const struct lb_config *cfg, struct lb_err *err
 	return 0;
 }
 
+static int check_seq_streams(const struct lb_config *cfg, struct lb_err *err)
+{
+	if (cfg->seq_streams == 1)
+		return 0;
+	if (cfg->pat.kind != LB_SEQ)
+		return refuse(cfg, "seq-streams", err, "goes with --pat seq");
+	if (cfg->seq_streams > cfg->qd)
+		return refuse(cfg, "seq-streams", err,
+			"is more than --qd %" PRIu32 ": each stream needs a transfer of its own",
+			cfg->qd);
+	return 0;
+}
+
 static int check_cpus(const struct lb_config *cfg, struct lb_err *err)
 {
 	cpu_set_t may, not ;
@@ -392,6 +405,8 @@ int lb_config_check(struct lb_config *cfg, struct lb_err *err)
 		rc = refuse(cfg, "threads-per-lun", err,
 			"is more than --qd %" PRIu32 ": each thread needs a transfer of its own",
 			cfg->qd);
+	if (!rc)
+		rc = check_seq_streams(cfg, err);
 	if (!rc)
 		rc = check_null_options(cfg, err);
 	if (!rc)

@@ -58,6 +58,7 @@ struct lb_config {
 	struct lb_opt_list
 		overwrite; /* IDs of LUNs that hold something and may be written all the same */
 	struct lb_pat pat;
+	uint32_t seq_streams; /* on each LUN; 1 unless pat is LB_SEQ */
 	uint64_t size_bytes;
 	uint32_t qd;
 	uint64_t count;   /* xfers of the first LUN that end the run; 0: no such end */

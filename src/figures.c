@@ -111,6 +111,31 @@ static uint64_t completions(const struct lb_cell *c)
 	return c->xfers + c->outside + c->errors + c->errors_other + c->late;
 }
 
+/* How often the region was passed by the lanes so far, of which LANE has issued ISSUED transfers.
+ */
+static void passes_add(struct lb_fig_f64 *passes, const struct lb_lane_plan *lane, uint64_t issued)
+{
+	double blocks = (double)lane->n_blocks;
+
+	*passes = lb_ratio(passes->v * blocks + (double)issued, blocks);
+}
+
+/* And where it is cut into parts, one for each of N streams: that which was passed most often. */
+static struct lb_fig_f64 most_passes(
+	const struct lb_board *b, const struct lb_lane_plan *lane, uint32_t n)
+{
+	struct lb_fig_f64 most = {.has = true};
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t part = lane->n_blocks / n + (i < lane->n_blocks % n);
+		double passes =
+			(double)atomic_load(&b->cursors[lane->cursor + i].blocks) / (double)part;
+
+		most.v = passes > most.v ? passes : most.v;
+	}
+	return most;
+}
+
 /* Adds LANE's cells to SUMS. HIST_SEEN tells which shared histograms are in already. */
 static void lane_add(struct lb_lun_result *lun, struct sums *sums, const struct lb_board *b,
 	uint32_t index, char *hist_seen, uint64_t end_ns)
@@ -141,9 +166,10 @@ static void lane_add(struct lb_lun_result *lun, struct sums *sums, const struct 
 	lun->qd += lane->qd;
 	if (lun->io_bytes < stream->size_bytes)
 		lun->io_bytes = stream->size_bytes;
-	if (stream->pat.kind == LB_SEQ || stream->pat.kind == LB_PERM)
-		lun->passes = lb_ratio(lun->passes.v * (double)lane->n_blocks + (double)issued,
-			(double)lane->n_blocks);
+	if (stream->n_seq_streams > 1)
+		lun->passes = most_passes(b, lane, stream->n_seq_streams);
+	else if (stream->pat.kind == LB_SEQ || stream->pat.kind == LB_PERM)
+		passes_add(&lun->passes, lane, issued);
 }
 
 static bool lane_is_late(const struct lb_board *b, uint32_t index)

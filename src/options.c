@@ -93,6 +93,24 @@ const struct lb_opt lb_options[] = {
 		       "database.",
 	},
 	{
+		.name = "seq-streams",
+		.type = LB_OPT_U32,
+		.section = WORKLOAD,
+		.metavar = "N",
+		.offset = FIELD(seq_streams),
+		.min = 1,
+		.max = 4096,
+		.dflt = "1",
+		.help = "of --pat seq: how many streams read or write each LUN",
+		.man = "How many sequential streams there are on each LUN, as several scans of\n"
+		       "one table space are.\n"
+		       "The region is cut into so many parts of the same size, and each stream goes\n"
+		       "through its own again and again.\n"
+		       "They share\n"
+		       ".Fl \\-qd\n"
+		       "evenly: each keeps its share in flight, whatever the others do.",
+	},
+	{
 		.name = "size",
 		.type = LB_OPT_SIZE,
 		.section = WORKLOAD,

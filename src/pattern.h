@@ -19,26 +19,33 @@ struct lb_cursor {
 	_Atomic uint64_t blocks; /* handed out so far */
 } __attribute__((aligned(64)));
 
+struct lb_pattern_cfg {
+	struct lb_pat pat; /* not LB_RAND */
+	uint64_t n_blocks; /* more than 0 */
+	/* seq, perm */
+	struct lb_cursor *cursors; /* one, or n_seq_streams */
+	uint32_t n_seq_streams;    /* of seq, else 1; at most n_blocks */
+	uint32_t lane, n_lanes;    /* which of the lanes on these cursors, and of how many */
+	uint32_t first_slot;       /* of this lane */
+	/* They decide over the order of perm, and over which blocks are the hot ones. */
+	uint64_t seed;
+	uint32_t lun;
+};
+
 /* One lane's own. */
 struct lb_pattern {
-	struct lb_pat pat; /* not LB_RAND */
-	bool shares_cursor;
-	uint64_t n_blocks;
-	uint64_t next; /* seq, perm: when the cursor is this lane's alone */
-	struct lb_cursor *cursor;
+	struct lb_pattern_cfg cfg;
+	uint64_t next;       /* seq, perm: where there is one lane and one cursor */
 	struct lb_perm perm; /* all but seq; the same for all lanes of a LUN */
 	struct lb_zipf zipf;
 	uint64_t n_hot; /* hot: so many of the blocks */
 };
 
-/*
- * PAT over N_BLOCKS > 0 blocks. CURSOR is the lane's alone unless SHARES_CURSOR. SEED and LUN
- * decide over the order of perm, and over which blocks are the hot ones.
- */
-void lb_pattern_init(struct lb_pattern *p, const struct lb_pat *pat, uint64_t n_blocks,
-	struct lb_cursor *cursor, bool shares_cursor, uint64_t seed, uint32_t lun);
+void lb_pattern_init(struct lb_pattern *p, const struct lb_pattern_cfg *cfg);
 
-/* The next block, below n_blocks; chance comes from RNG. */
-uint64_t lb_pattern_next(struct lb_pattern *p, struct lb_rng *rng);
+/*
+ * The next block, below n_blocks, for SLOT of the lane. Chance comes from RNG.
+ */
+uint64_t lb_pattern_next(struct lb_pattern *p, struct lb_rng *rng, uint32_t slot);
 
 #endif

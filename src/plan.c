@@ -82,6 +82,7 @@ static int make_streams(struct draft *d)
 		.read_pct = (uint8_t)read_pct[d->cfg->op],
 		.is_dsync = d->cfg->sync == LB_SYNC_DSYNC,
 		.pat = d->cfg->pat,
+		.n_seq_streams = d->cfg->seq_streams,
 		.size_bytes = d->cfg->size_bytes,
 		.qd = d->cfg->qd,
 		.rate_milli_per_s =
@@ -199,8 +200,9 @@ static void fill_lane(const struct draft *d, struct lb_lane_plan *lane, uint32_t
 
 	lane->lun = i;
 	lane->qd = lane_qd(d, t);
-	lane->cursor = i;
-	lane->shares_cursor = d->lanes_per_lun > 1;
+	lane->cursor = i * p->phases[0].streams[0].n_seq_streams;
+	lane->nth = t;
+	lane->n_siblings = d->lanes_per_lun;
 	lane->shares_hist = shares_hist;
 	lane->hist = (shares_hist ? i : i * d->lanes_per_lun + t) * LB_OPS;
 	lane->rng_stream = (uint64_t)i << 32 | t;
@@ -306,7 +308,7 @@ int lb_plan_make(struct lb_shm *shm, const struct lb_config *cfg, struct lb_lun 
 		return ret;
 	p->n_workers = shared + d.n_own * d.lanes_per_lun;
 	p->n_lanes = p->n_luns * d.lanes_per_lun;
-	p->n_cursors = p->n_luns;
+	p->n_cursors = p->n_luns * cfg->seq_streams;
 	p->n_hists = (shares_hists(&d) ? p->n_luns : p->n_lanes) * LB_OPS;
 	p->workers = alloc(&d, p->n_workers, sizeof(*p->workers));
 	p->lanes = alloc(&d, p->n_lanes, sizeof(*p->lanes));
@@ -347,8 +349,8 @@ uint64_t lb_plan_size_bound(const struct lb_config *cfg, size_t n)
 	uint64_t hists = (is_deep ? lanes : n) * LB_OPS;
 
 	return (1 << 20) +
-	       n * (sizeof(struct lb_lun) + sizeof(struct lb_lun_state) + sizeof(struct lb_cursor) +
-			   256) +
+	       n * (sizeof(struct lb_lun) + sizeof(struct lb_lun_state) +
+			   cfg->seq_streams * sizeof(struct lb_cursor) + 256) +
 	       slots * sizeof(struct lb_io) +
 	       lanes * (sizeof(struct lb_lane_plan) + sizeof(struct lb_worker_plan) +
 			       sizeof(struct lb_worker_state) + LB_OPS * sizeof(struct lb_cell) +

@@ -26,6 +26,7 @@ struct lb_stream {
 	uint8_t read_pct; /* 100: reads, 0: writes, between: mixed */
 	bool is_dsync;    /* each write is on stable storage when it comes back (RWF_DSYNC) */
 	struct lb_pat pat;
+	uint32_t n_seq_streams; /* cursors of seq on each LUN; of others 1 */
 	uint64_t size_bytes;
 	uint32_t qd;               /* per LUN */
 	uint64_t rate_milli_per_s; /* thousandths, of all its LUNs together; 0: closed loop */
@@ -36,11 +37,11 @@ struct lb_stream {
 /* One stream on one LUN in one worker. */
 struct lb_lane_plan {
 	uint32_t stream, lun, worker;
-	uint32_t qd;          /* its share */
-	uint32_t slot;        /* the first of its qd slots */
-	uint32_t next_of_lun; /* the next lane on its LUN, in a ring */
-	uint32_t cursor;      /* seq, perm: which shared cursor; one for each stream and LUN */
-	bool shares_cursor;   /* several lanes on that cursor */
+	uint32_t qd;              /* its share */
+	uint32_t slot;            /* the first of its qd slots */
+	uint32_t next_of_lun;     /* the next lane on its LUN, in a ring */
+	uint32_t cursor;          /* seq, perm: the first of those that the stream has on the LUN */
+	uint32_t nth, n_siblings; /* which of the stream's lanes on the LUN, and of how many */
 	bool shares_hist; /* one histogram for all lanes of the stream and LUN: depth-one engines */
 	uint32_t hist;    /* which histogram; + op */
 	uint64_t rng_stream;

@@ -27,8 +27,8 @@ static int check_edge(
 		is_start ? "starts" : "ends", lb_format_size(text, sizeof(text), edge));
 }
 
-int lb_region_fit(
-	struct lb_lun *lun, const struct lb_region *region, uint64_t size_bytes, struct lb_err *err)
+int lb_region_fit(struct lb_lun *lun, const struct lb_region *region, uint64_t size_bytes,
+	uint32_t n_streams, struct lb_err *err)
 {
 	uint64_t start = region->start, end = region->end;
 	char size[32], have[32], edge[32];
@@ -57,6 +57,10 @@ int lb_region_fit(
 		return lb_fail(err, LB_ST_USAGE, EINVAL,
 			"its size is %s, --region leaves %s of it, --size %s does not fit", have,
 			lb_format_size(edge, sizeof(edge), start < end ? end - start : 0), size);
+	if ((end - start) / size_bytes < n_streams)
+		return lb_fail(err, LB_ST_USAGE, EINVAL,
+			"its region holds %llu transfers of --size %s, --seq-streams %u needs as many",
+			(unsigned long long)((end - start) / size_bytes), size, n_streams);
 	lun->region_start = start;
 	lun->region_end = end - (end - start) % size_bytes;
 	return 0;

@@ -11,9 +11,9 @@
  * is rounded up to a logical block, the end down to whole transfers of SIZE_BYTES from the start,
  * so that the odd tail is never touched. Returns 0, or -EINVAL with ERR (status 2) when SIZE_BYTES,
  * or an edge given in bytes, is no multiple of the logical block, the region ends past the LUN, or
- * no transfer fits in it.
+ * no transfer fits in it, or not one for each of N_STREAMS.
  */
 int lb_region_fit(struct lb_lun *lun, const struct lb_region *region, uint64_t size_bytes,
-	struct lb_err *err);
+	uint32_t n_streams, struct lb_err *err);
 
 #endif

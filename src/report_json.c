@@ -341,6 +341,8 @@ static void put_streams(struct lb_json *j, const struct lb_phase *phase)
 		lb_json_u64(j, "read_pct", s->read_pct);
 		lb_json_bool(j, "dsync", s->is_dsync && s->read_pct < 100);
 		put_pattern(j, &s->pat);
+		put_fig_u64(j, "seq_streams",
+			(struct lb_fig_u64){s->pat.kind == LB_SEQ, s->n_seq_streams});
 		lb_json_u64(j, "size_bytes", s->size_bytes);
 		lb_json_u64(j, "qd_per_lun", s->qd);
 		put_fig_f64(j, "rate_per_s",

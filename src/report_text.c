@@ -172,8 +172,10 @@ static void print_streams(struct text *x)
 			const struct lb_stream *s = &phase->streams[i];
 
 			print_op(x->out, s);
-			fprintf(x->out, " %s %s, qd %u per LUN, %u LUN%s",
-				lb_format_pat(pat, sizeof(pat), &s->pat),
+			fprintf(x->out, " %s", lb_format_pat(pat, sizeof(pat), &s->pat));
+			if (s->n_seq_streams > 1)
+				fprintf(x->out, " (%u streams per LUN)", s->n_seq_streams);
+			fprintf(x->out, " %s, qd %u per LUN, %u LUN%s",
 				lb_format_size(size, sizeof(size), s->size_bytes), s->qd,
 				s->group->n_luns, s->group->n_luns == 1 ? "" : "s");
 			print_rate(x, s);

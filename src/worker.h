@@ -60,9 +60,9 @@ struct lb_worker {
 /* One of its lanes is LANE. */
 static inline void lb_worker_shares(struct lb_worker *w, const struct lb_lane_plan *lane)
 {
-	w->sharing = lane->shares_hist     ? LB_SHARES_HIST
-		     : lane->shares_cursor ? LB_SHARES_LUN
-					   : LB_SHARES_NOTHING;
+	w->sharing = lane->shares_hist      ? LB_SHARES_HIST
+		     : lane->n_siblings > 1 ? LB_SHARES_LUN
+					    : LB_SHARES_NOTHING;
 }
 
 /*

@@ -70,12 +70,20 @@ void lb_lane_init(struct lb_lane *lane, const struct lb_board *board, uint32_t a
 	lane->writes = stream->read_pct < 100 ? writes : NULL;
 	lane->pattern = stream->pat.kind == LB_RAND ? NULL : pattern;
 	lane->is_plain = !lane->pattern && !lane->writes;
-	lane->shares_count = lp->shares_cursor;
+	lane->shares_count = lp->n_siblings > 1;
 	lane->faults = &board->faults[at];
 	lane->qd = lane->n_resting = lp->qd;
 	if (lane->pattern)
-		lb_pattern_init(pattern, &stream->pat, lp->n_blocks, &board->cursors[lp->cursor],
-			lp->shares_cursor, plan->seed, lp->lun);
+		lb_pattern_init(
+			pattern, &(struct lb_pattern_cfg){.pat = stream->pat,
+					 .n_blocks = lp->n_blocks,
+					 .cursors = &board->cursors[lp->cursor],
+					 .n_seq_streams = stream->n_seq_streams,
+					 .lane = lp->nth,
+					 .n_lanes = lp->n_siblings,
+					 .first_slot = lp->slot - plan->workers[lp->worker].slot,
+					 .seed = plan->seed,
+					 .lun = lp->lun});
 	if (lane->is_mixed)
 		lb_deck_init(&writes->deck, stream->read_pct, plan->seed, lp->rng_stream);
 	lane->near_full_at = LB_NEVER;
@@ -89,7 +97,7 @@ void lb_lane_init(struct lb_lane *lane, const struct lb_board *board, uint32_t a
 void lb_lane_next_other(struct lb_lane *lane, struct lb_io *io)
 {
 	struct lb_lane_writes *w = lane->writes;
-	uint64_t block = lane->pattern ? lb_pattern_next(lane->pattern, &lane->rng)
+	uint64_t block = lane->pattern ? lb_pattern_next(lane->pattern, &lane->rng, io->slot)
 				       : lb_rng_below(&lane->rng, lane->n_blocks);
 
 	io->offset_bytes = lane->start_bytes + block * lane->block_bytes;

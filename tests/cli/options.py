@@ -88,6 +88,8 @@ REFUSED = [
     (["--threads-per-lun", "0"], "--threads-per-lun: 0 is out of range (1 to 4096)"),
     (["--threads-per-lun", "33"], '--threads-per-lun: "33" is more than --qd 32: each thread needs a transfer of its own'),
     (["--qd=1", "--threads-per-lun=2"], '--threads-per-lun: "2" is more than --qd 1: each thread needs a transfer of its own'),
+    (["--seq-streams", "2"], '--seq-streams: "2" goes with --pat seq'),
+    (["--pat", "seq", "--seq-streams", "33"], '--seq-streams: "33" is more than --qd 32: each stream needs a transfer of its own'),
     # words
     (["--op", "write"], "--op write destroys what is in the region of every LUN given: if that is meant, say --allow-write"),
     (["--op", "rw"], "--op rw destroys what is in the region of every LUN given: if that is meant, say --allow-write"),

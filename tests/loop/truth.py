@@ -147,6 +147,25 @@ def _():
             eq(doc["luns"][0]["passes"], None, "passes")
 
 
+@test("--seq-streams: each stream goes through its own part in order")
+def _():
+    with loop_of("3M") as lun, trace(lun) as issued:  # 192 blocks of 16k, in parts of 48
+        for how in (["--engine", "io_uring"], ["--engine", "libaio", "--workers", 2, "--threads-per-lun", 2],
+                    ["--engine", "sync"]):
+            doc = result(0, "--pat", "seq", "--size", "16k", "--seq-streams", 4, "--qd", 8, "--count", 10000, "--time", "20s", *how, lun)
+            reads = [sector // 32 + i for sector, n in issued() for i in range(n // 32)]
+            for stream in range(4):
+                mine = [block for block in reads if block // 48 == stream]
+                eq(sorted(set(mine)), list(range(48 * stream, 48 * stream + 48)), f"blocks of stream {stream}, {how}")
+                # in flight together come two, in either order; and a thread may be kept from its CPU
+                near = sum(abs(b - a) <= 3 for a, b in zip(mine[:48], mine[1:48]))
+                ok(near >= 40, f"stream {stream}, {how}: {mine[:48]}")
+            ok(doc["luns"][0]["passes"] >= 10000 / 192, f"passes: {doc['luns'][0]['passes']}")
+            eq(doc["plan"]["phases"][0]["streams"][0]["seq_streams"], 4, "in the plan")
+        r = lunbench("--pat", "seq", "--size", "1M", "--seq-streams", 4, lun).expect(2)
+        has(r.err, "its region holds 3 transfers of --size 1M, --seq-streams 4 needs as many")
+
+
 @test("a transfer is one request, of its own size")
 def _():
     with loop_of("1T", on="tmpfs") as lun, trace(lun) as issued:  # so large that no two are neighbours

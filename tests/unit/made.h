@@ -115,6 +115,7 @@ static inline struct made *made_new(uint32_t n_luns, uint32_t n_workers, uint32_
 		.group = &m->group,
 		.read_pct = 100,
 		.pat = {.kind = LB_RAND},
+		.n_seq_streams = 1,
 		.size_bytes = 16384,
 		.qd = qd};
 	m->phase = (struct lb_phase){

@@ -121,9 +121,15 @@ static void a_permutation_shows_no_order(void **state)
 
 static struct lb_pattern pattern_of(struct lb_pat pat, uint64_t n, uint64_t seed, uint32_t lun)
 {
+	struct lb_pattern_cfg c = {.pat = pat,
+		.n_blocks = n,
+		.n_seq_streams = 1,
+		.n_lanes = 1,
+		.seed = seed,
+		.lun = lun};
 	struct lb_pattern p;
 
-	lb_pattern_init(&p, &pat, n, NULL, false, seed, lun);
+	lb_pattern_init(&p, &c);
 	return p;
 }
 
@@ -139,10 +145,10 @@ static void a_seed_and_a_lun_choose_the_order(void **state)
 	(void)state;
 	lb_rng_seed(&rng, 1, 0);
 	for (int i = 0; i < 1000; i++) {
-		uint64_t at = lb_pattern_next(&p[0], &rng);
+		uint64_t at = lb_pattern_next(&p[0], &rng, 0);
 
 		for (int k = 1; k < 4; k++)
-			same[k] += lb_pattern_next(&p[k], &rng) == at;
+			same[k] += lb_pattern_next(&p[k], &rng, 0) == at;
 	}
 	assert_int_equal(same[1], 1000);
 	assert_int_equal(same[2], 0);
@@ -235,9 +241,9 @@ static uint64_t share_of(struct lb_pattern *p, uint64_t draws, const uint8_t *is
 
 	lb_rng_seed(&rng, 11, 0);
 	for (uint64_t i = 0; i < draws; i++) {
-		uint64_t at = lb_pattern_next(p, &rng);
+		uint64_t at = lb_pattern_next(p, &rng, 0);
 
-		assert_true(at < p->n_blocks);
+		assert_true(at < p->cfg.n_blocks);
 		n_hot += is_hot[at];
 	}
 	return n_hot;
@@ -257,7 +263,7 @@ static void hot_blocks_get_their_share(void **state)
 	(void)state;
 	lb_rng_seed(&rng, 3, 0);
 	for (int i = 0; i < DRAWS; i++)
-		n[lb_pattern_next(&p, &rng)]++;
+		n[lb_pattern_next(&p, &rng, 0)]++;
 	for (int i = 0; i < BLOCKS; i++) {
 		double expected = (is_hot[i] = n[i] > 2000) ? 4000 : 250;
 
@@ -287,10 +293,10 @@ static void few_blocks_have_a_hot_one(void **state)
 	(void)state;
 	lb_rng_seed(&rng, 3, 0);
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(lb_pattern_next(&p, &rng), 0);
+		assert_int_equal(lb_pattern_next(&p, &rng, 0), 0);
 	p = pattern_of(pat, 2, 1, 0);
 	for (int i = 0; i < 1000; i++)
-		n[lb_pattern_next(&p, &rng)]++;
+		n[lb_pattern_next(&p, &rng, 0)]++;
 	assert_in_range(n[0], 430, 570);
 	p = pattern_of(most, 2, 1, 0); /* rounded, both were hot */
 	assert_int_equal(p.n_hot, 1);
@@ -310,7 +316,7 @@ static void zipf_is_scattered(void **state)
 
 		lb_rng_seed(&rng, 1, lane);
 		for (int i = 0; i < 100000; i++)
-			n[lb_pattern_next(&p, &rng)]++;
+			n[lb_pattern_next(&p, &rng, 0)]++;
 		for (uint64_t i = 0; i < 1000; i++)
 			top = n[i] > n[top] ? i : top;
 		for (uint64_t i = 0; i < 1000; i++)
@@ -324,6 +330,77 @@ static void zipf_is_scattered(void **state)
 	}
 }
 
+/* Lanes 0 to N_LANES - 1 of a LUN of N blocks with that many STREAMS; lane l's slots begin at 10 l.
+ */
+static void make_lanes(struct lb_pattern *p, struct lb_cursor *cursors, uint64_t n,
+	uint32_t streams, uint32_t n_lanes)
+{
+	for (uint32_t l = 0; l < n_lanes; l++) {
+		struct lb_pattern_cfg c = {.pat = {.kind = LB_SEQ},
+			.n_blocks = n,
+			.cursors = cursors,
+			.n_seq_streams = streams,
+			.lane = l,
+			.n_lanes = n_lanes,
+			.first_slot = 10 * l};
+
+		lb_pattern_init(&p[l], &c);
+	}
+}
+
+/* Ten blocks in parts of 4, 3 and 3; a slot stays with its stream, which begins anew by itself. */
+static void streams_have_parts_of_their_own(void **state)
+{
+	static const uint64_t want[3][7] = {
+		{0, 1, 2, 3, 0, 1, 2}, {4, 5, 6, 4, 5, 6, 4}, {7, 8, 9, 7, 8, 9, 7}};
+	struct lb_cursor cursors[3] = {0};
+	struct lb_pattern p;
+
+	(void)state;
+	make_lanes(&p, cursors, 10, 3, 1);
+	for (int i = 0; i < 7; i++)
+		for (uint32_t slot = 0; slot < 3; slot++)
+			assert_int_equal(lb_pattern_next(&p, NULL, slot), want[slot][i]);
+	assert_int_equal(
+		lb_pattern_next(&p, NULL, 3), 3); /* the fourth slot is the first stream's */
+	assert_int_equal(lb_pattern_next(&p, NULL, 5), 8);
+}
+
+/* qd 7 in lanes of 4 and 3 slots, 3 streams: slots are dealt 3, 2, 2, and streams go on as one. */
+static void lanes_share_the_streams(void **state)
+{
+	struct lb_cursor cursors[3] = {0};
+	struct lb_pattern p[2];
+	uint64_t slots[3] = {0}, first[3] = {0, 100, 200};
+
+	(void)state;
+	make_lanes(p, cursors, 300, 3, 2);
+	for (uint32_t slot = 0; slot < 7; slot++) {
+		uint64_t at = lb_pattern_next(&p[slot % 2], NULL, 10 * (slot % 2) + slot / 2);
+		uint64_t stream = at / 100;
+
+		assert_int_equal(at, first[stream] + slots[stream]);
+		slots[stream]++;
+	}
+	assert_int_equal(slots[0], 3);
+	assert_int_equal(slots[1], 2);
+	assert_int_equal(slots[2], 2);
+}
+
+static void a_stream_may_have_one_block(void **state)
+{
+	struct lb_cursor cursors[5] = {0};
+	struct lb_pattern p;
+
+	(void)state;
+	make_lanes(&p, cursors, 5, 5, 1);
+	for (uint32_t i = 0; i < 20; i++)
+		assert_int_equal(lb_pattern_next(&p, NULL, i % 5), i % 5);
+	make_lanes(&p, cursors, BLOCKS_OF_20T, 5, 1);
+	atomic_store(&cursors[4].blocks, BLOCKS_OF_20T / 5 - 1);
+	assert_int_equal(lb_pattern_next(&p, NULL, 4), BLOCKS_OF_20T - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +412,9 @@ int main(void)
 		cmocka_unit_test(hot_blocks_get_their_share),
 		cmocka_unit_test(few_blocks_have_a_hot_one),
 		cmocka_unit_test(zipf_is_scattered),
+		cmocka_unit_test(streams_have_parts_of_their_own),
+		cmocka_unit_test(lanes_share_the_streams),
+		cmocka_unit_test(a_stream_may_have_one_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ static void fits(uint64_t lun_bytes, uint32_t logical, struct lb_region r, uint6
 	struct lb_lun lun = {.size_bytes = lun_bytes, .logical_block = logical};
 	struct lb_err err = {0};
 
-	assert_int_equal(lb_region_fit(&lun, &r, size, &err), 0);
+	assert_int_equal(lb_region_fit(&lun, &r, size, 1, &err), 0);
 	assert_int_equal(lun.region_start, start);
 	assert_int_equal(lun.region_end, end);
 	/* what every fit must hold */
@@ -47,9 +47,24 @@ static void fails(
 	struct lb_lun lun = {.size_bytes = lun_bytes, .logical_block = logical};
 	struct lb_err err = {0};
 
-	assert_int_equal(lb_region_fit(&lun, &r, size, &err), -EINVAL);
+	assert_int_equal(lb_region_fit(&lun, &r, size, 1, &err), -EINVAL);
 	assert_int_equal(err.status, LB_ST_USAGE);
 	assert_string_equal(err.text, text);
+	assert_int_equal(lun.region_end, 0);
+}
+
+static void each_stream_needs_a_transfer(void **state)
+{
+	struct lb_lun lun = {.size_bytes = 64 * K + 512, .logical_block = 512};
+	struct lb_err err = {0};
+
+	(void)state;
+	assert_int_equal(lb_region_fit(&lun, &whole, 16 * K, 4, &err), 0);
+	lun.region_end = 0;
+	assert_int_equal(lb_region_fit(&lun, &whole, 16 * K, 5, &err), -EINVAL);
+	assert_int_equal(err.status, LB_ST_USAGE);
+	assert_string_equal(err.text,
+		"its region holds 4 transfers of --size 16k, --seq-streams 5 needs as many");
 	assert_int_equal(lun.region_end, 0);
 }
 
@@ -149,6 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_odd_tail_is_left_out),
+		cmocka_unit_test(each_stream_needs_a_transfer),
 		cmocka_unit_test(a_lun_of_one_block_fits),
 		cmocka_unit_test(an_edge_in_bytes_lies_on_a_block),
 		cmocka_unit_test(percentages_are_rounded_in),

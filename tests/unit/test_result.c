@@ -655,6 +655,24 @@ static void sequential_passes(void **state)
 	made_done(m);
 }
 
+/* Of several streams, each with its part, the one that went round most often. */
+static void passes_of_streams(void **state)
+{
+	struct made *m = made_new(1, 1, 4);
+
+	(void)state;
+	m->stream.pat.kind = LB_SEQ;
+	m->stream.n_seq_streams = 3;
+	m->plan.lanes[0].n_blocks = 1000; /* in parts of 334, 333, 333 */
+	m->board.cursors = made_zeros(3, sizeof(*m->board.cursors), 64);
+	atomic_store(&m->board.cursors[0].blocks, 334);
+	atomic_store(&m->board.cursors[2].blocks, 999);
+	made_xfers(m, 0, 1333, MS);
+	assert_near(made_result(m)->luns[0].passes.v, 3);
+	free(m->board.cursors);
+	made_done(m);
+}
+
 static void late_starts(void **state)
 {
 	struct made *m = made_new(4, 2, 4);
@@ -831,6 +849,7 @@ int main(void)
 		cmocka_unit_test(kernel_counts),
 		cmocka_unit_test(zero_samples),
 		cmocka_unit_test(sequential_passes),
+		cmocka_unit_test(passes_of_streams),
 		cmocka_unit_test(late_starts),
 		cmocka_unit_test(percentile_past_the_range),
 		cmocka_unit_test(refused_targets),

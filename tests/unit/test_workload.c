@@ -83,9 +83,14 @@ static void a_seed_repeats_and_lanes_differ(void **state)
 static void set_pattern(struct lb_lane *lane, struct lb_pattern *p, enum lb_pat_kind kind,
 	struct lb_cursor *cursor, bool shares_cursor)
 {
-	struct lb_pat pat = {.kind = kind};
+	struct lb_pattern_cfg c = {.pat = {.kind = kind},
+		.n_blocks = lane->n_blocks,
+		.cursors = cursor,
+		.n_seq_streams = 1,
+		.n_lanes = shares_cursor ? 2 : 1,
+		.seed = 1};
 
-	lb_pattern_init(p, &pat, lane->n_blocks, cursor, shares_cursor, 1, 0);
+	lb_pattern_init(p, &c);
 	lane->is_plain = false;
 	lane->pattern = p;
 }

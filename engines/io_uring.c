@@ -32,7 +32,7 @@ struct uring {
 	uint8_t opcode; /* of a read; a write's is the next */
 	int enter_fd;
 	unsigned enter_flags;
-	bool bufs_move, has_bufs;
+	bool ios_vary, has_bufs;
 	bool must_enter;      /* completions come to light only inside the call */
 	unsigned until_timed; /* submits until the next timed one */
 	struct lb_engine_stats stats;
@@ -178,7 +178,7 @@ static int uring_setup(void **st, const struct lb_engine_cfg *cfg, struct lb_err
 	u->cq_mask = *u->ring.cq.kring_mask;
 	u->cqes = u->ring.cq.cqes;
 	u->until_timed = TIMED_EVERY;
-	u->bufs_move = cfg->bufs_move;
+	u->ios_vary = cfg->ios_vary;
 	register_all(u, cfg);
 	*st = u;
 	return 0;
@@ -202,13 +202,14 @@ static inline void stage(struct uring *u, struct lb_io *const *ios, uint32_t n)
 }
 
 /* The same where data is not always in the same place. */
-static __attribute__((noinline)) void stage_moving(
+static __attribute__((noinline)) void stage_varying(
 	struct uring *u, struct lb_io *const *ios, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		struct io_uring_sqe *sqe = &u->sqes[ios[i]->slot];
 
 		sqe->addr = (uint64_t)(uintptr_t)ios[i]->buf;
+		sqe->len = ios[i]->len;
 		sqe->buf_index = u->has_bufs ? ios[i]->slab : 0;
 	}
 	stage(u, ios, n);
@@ -313,8 +314,8 @@ static int uring_exchange(
 	int ret = 0;
 
 	if (__builtin_expect(n_out != 0, 1)) {
-		if (__builtin_expect(u->bufs_move, 0))
-			stage_moving(u, ios, n_out);
+		if (__builtin_expect(u->ios_vary, 0))
+			stage_varying(u, ios, n_out);
 		else
 			stage(u, ios, n_out);
 		ret = hand_over(u, n_out, min, wait_ns);

@@ -119,6 +119,7 @@ static inline void stage(struct laio *a, struct lb_io *const *ios, uint32_t n)
 		cb->aio_lio_opcode = io->op ? IO_CMD_PWRITE : IO_CMD_PREAD;
 		cb->u.c.offset = (long long)io->offset_bytes;
 		cb->u.c.buf = io->buf;
+		cb->u.c.nbytes = io->len;
 		a->staged[a->n_staged++] = cb;
 	}
 }

@@ -16,12 +16,13 @@ void lb_board_cells_init(struct lb_board *b)
 		b->lun_states[i].board = b;
 	for (uint32_t i = 0; i < plan->n_lanes; i++) {
 		const struct lb_lane_plan *lane = &plan->lanes[i];
+		const struct lb_sizes *sizes = &plan->phases[0].streams[lane->stream].sizes;
 
-		for (uint32_t op = 0; op < LB_OPS; op++)
-			*lb_board_cell(b, i, (enum lb_op)op) = (struct lb_cell){
+		for (uint32_t k = 0; k < sizes->n * LB_OPS; k++)
+			*lb_board_cell_at(b, i, k) = (struct lb_cell){
 				.min_ns = UINT64_MAX,
-				.hist = &b->hists[lane->hist + op],
-				.size_bytes = plan->phases[0].streams[lane->stream].size_bytes,
+				.hist = &b->hists[lane->hist + k],
+				.size_bytes = sizes->bytes[k / LB_OPS],
 				.lun = &b->lun_states[lane->lun],
 			};
 	}

@@ -123,7 +123,7 @@ struct lb_board {
 	uint32_t n_luns;
 
 	struct lb_plan *plan;
-	struct lb_cell *cells;    /* plan->n_lanes * LB_OPS */
+	struct lb_cell *cells;    /* plan->n_lanes * plan->n_sizes * LB_OPS */
 	struct lb_faults *faults; /* plan->n_lanes */
 	struct lb_hist *hists;    /* plan->n_hists */
 	struct lb_io *ios;        /* plan->n_slots */
@@ -159,9 +159,23 @@ static inline bool lb_board_is_done(const struct lb_board *b)
 	return stage == LB_STAGE_REFUSED || stage >= LB_STAGE_DRAINED;
 }
 
+/* Of transfers of the SIZE-th of the stream's sizes. */
+static inline struct lb_cell *lb_board_cell_of(
+	const struct lb_board *b, uint32_t lane, uint32_t size, enum lb_op op)
+{
+	return &b->cells[((size_t)lane * b->plan->n_sizes + size) * LB_OPS + op];
+}
+
+/* The N-th of a lane: by size, and of each size by op. */
+static inline struct lb_cell *lb_board_cell_at(const struct lb_board *b, uint32_t lane, uint32_t n)
+{
+	return lb_board_cell_of(b, lane, n / LB_OPS, n % LB_OPS);
+}
+
+/* Of the first size, which is the only one unless the stream has a mix. */
 static inline struct lb_cell *lb_board_cell(const struct lb_board *b, uint32_t lane, enum lb_op op)
 {
-	return &b->cells[(size_t)lane * LB_OPS + op];
+	return lb_board_cell_of(b, lane, 0, op);
 }
 
 /* Sets up the empty cells as the plan has them. */

@@ -164,20 +164,35 @@ int lb_config_parse(struct lb_config *cfg, int argc, char **argv, struct lb_err 
 	return rc;
 }
 
-static int check_size_and_region(const struct lb_config *cfg, struct lb_err *err)
+static int check_sizes(struct lb_config *cfg, struct lb_err *err)
+{
+	cfg->size_bytes = 0;
+	for (uint32_t i = 0; i < cfg->sizes.n; i++) {
+		uint64_t bytes = cfg->sizes.bytes[i];
+
+		if (bytes % SECTOR)
+			return refuse(cfg, "size", err,
+				"is no multiple of 512 bytes, the smallest sector");
+		if (bytes > cfg->size_bytes)
+			cfg->size_bytes = bytes;
+	}
+	if (cfg->sizes.n > 1 && cfg->pat.kind == LB_PERM)
+		return refuse(cfg, "size", err,
+			"is a mix, and --pat perm takes each block once: blocks are of one size");
+	return 0;
+}
+
+static int check_region(const struct lb_config *cfg, struct lb_err *err)
 {
 	const struct lb_region *r = &cfg->region;
 	char size[32];
 
-	lb_format_size(size, sizeof(size), cfg->size_bytes);
-	if (cfg->size_bytes % SECTOR)
-		return refuse(cfg, "size", err, "is no multiple of 512 bytes, the smallest sector");
 	if ((!r->start_is_ppm && r->start % SECTOR) || (!r->end_is_ppm && r->end % SECTOR))
 		return refuse(
 			cfg, "region", err, "does not lie on sectors: use multiples of 512 bytes");
 	if (!r->start_is_ppm && !r->end_is_ppm && r->end - r->start < cfg->size_bytes)
-		return refuse(
-			cfg, "region", err, "is smaller than one transfer of --size %s", size);
+		return refuse(cfg, "region", err, "is smaller than one transfer of --size %s",
+			lb_format_size(size, sizeof(size), cfg->size_bytes));
 	return 0;
 }
 
@@ -388,8 +403,10 @@ static int check_rate(const struct lb_config *cfg, struct lb_err *err)
 
 int lb_config_check(struct lb_config *cfg, struct lb_err *err)
 {
-	int rc = check_size_and_region(cfg, err);
+	int rc = check_sizes(cfg, err);
 
+	if (!rc)
+		rc = check_region(cfg, err);
 	if (cfg->command == LB_CMD_LIST)
 		return check_list(cfg, err);
 	if (cfg->command == LB_CMD_REPORT)

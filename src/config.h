@@ -30,6 +30,15 @@ struct lb_region {
 	bool start_is_ppm, end_is_ppm; /* parts per million of the LUN's size */
 };
 
+#define LB_SIZES_MAX 8
+
+/* What sizes transfers have, and how many of 100 each. */
+struct lb_sizes {
+	uint32_t n;
+	uint64_t bytes[LB_SIZES_MAX];
+	uint8_t pct[LB_SIZES_MAX];
+};
+
 /* The order of the transfers on a LUN. */
 struct lb_pat {
 	enum lb_pat_kind kind;
@@ -59,7 +68,8 @@ struct lb_config {
 		overwrite; /* IDs of LUNs that hold something and may be written all the same */
 	struct lb_pat pat;
 	uint32_t seq_streams; /* on each LUN; 1 unless pat is LB_SEQ */
-	uint64_t size_bytes;
+	struct lb_sizes sizes;
+	uint64_t size_bytes; /* the only one or the largest of them; set by lb_config_check() */
 	uint32_t qd;
 	uint64_t count;   /* xfers of the first LUN that end the run; 0: no such end */
 	uint64_t time_ns; /* 0: no such end */
@@ -125,6 +135,12 @@ static inline bool lb_config_is_paced(const struct lb_config *cfg)
 }
 
 extern const char *const lb_pat_names[]; /* by enum lb_pat_kind */
+
+/* Bytes that all of SIZES are multiples of, the most there are. */
+uint64_t lb_sizes_unit(const struct lb_sizes *sizes);
+
+/* SIZES as --size takes it: "16k", "8k:90,1M:10". Cut to N bytes with the NUL; 128 hold any. */
+char *lb_format_sizes(char *buf, size_t n, const struct lb_sizes *sizes);
 
 /* PAT as --pat takes it: "zipf:0.99". Writes at most N bytes with the NUL; 32 hold any. */
 char *lb_format_pat(char *buf, size_t n, const struct lb_pat *pat);

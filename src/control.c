@@ -70,7 +70,7 @@ static uint64_t sum_done(const struct lb_board *b)
 {
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < (size_t)b->plan->n_lanes * LB_OPS; i++)
+	for (size_t i = 0; i < (size_t)b->plan->n_lanes * b->plan->n_sizes * LB_OPS; i++)
 		n += __atomic_load_n(&b->cells[i].xfers, __ATOMIC_RELAXED) +
 		     __atomic_load_n(&b->cells[i].outside, __ATOMIC_RELAXED);
 	return n;

@@ -32,7 +32,7 @@ struct crew {
 	const struct lb_config *cfg;
 	uint64_t run_id; /* of the data that is written */
 	struct lb_board *board;
-	struct lb_data *data; /* of writes; NULL: there are none */
+	struct lb_data *data[LB_SIZES_MAX]; /* of writes, by size; NULL: there are none */
 	struct lb_lock *lock;
 	struct gate gate;
 	struct lb_control control; /* virtual runs only */
@@ -100,9 +100,9 @@ static void init_worker(struct crew *crew, uint32_t i)
 		.first_lane = wp->lane,
 		.first_slot = wp->slot,
 		.count = b->plan->phases[0].count,
-		.data = crew->data,
 		.control = b->plan->is_virtual ? &crew->control : NULL,
 		.cpu = wp->cpu};
+	memcpy(t->worker.data, crew->data, sizeof(crew->data));
 }
 
 /* Starts all threads and waits until each has set itself up; then the gate opens, or never. */
@@ -262,20 +262,28 @@ static void read_kernel_stats(struct lb_board *b, bool after)
 	}
 }
 
-/* The pool that all writes of the run take their data from. */
+/* The pools that all writes of the run take their data from: one for each size. */
 static int make_data(struct crew *crew, struct lb_err *err)
 {
 	const struct lb_plan *plan = crew->board->plan;
 	const struct lb_stream *stream = &plan->phases[0].streams[0];
-	struct lb_data_cfg dc = {.seed = plan->seed,
-		.run = crew->run_id,
-		.size_bytes = stream->size_bytes,
-		.n_blocks = plan->n_blocks,
-		.n_slots = plan->n_slots,
-		.compress_pct = crew->cfg->compress_pct,
-		.dedupe_pct = crew->cfg->dedupe_pct};
+	int ret = 0;
 
-	return stream->read_pct < 100 ? lb_data_create(&crew->data, &dc, err) : 0;
+	if (stream->read_pct == 100)
+		return 0;
+	for (uint32_t s = 0; !ret && s < stream->sizes.n; s++) {
+		struct lb_data_cfg dc = {.seed = plan->seed,
+			.run = crew->run_id,
+			.pool = s,
+			.size_bytes = stream->sizes.bytes[s],
+			.n_blocks = plan->n_blocks[s],
+			.n_slots = plan->n_slots,
+			.compress_pct = crew->cfg->compress_pct,
+			.dedupe_pct = crew->cfg->dedupe_pct};
+
+		ret = lb_data_create(&crew->data[s], &dc, err);
+	}
+	return ret;
 }
 
 int lb_crew_run(const struct lb_config *cfg, struct lb_board *b, struct lb_lock *lock,

@@ -127,7 +127,7 @@ static int make_pool(struct lb_data *d, const struct lb_data_cfg *cfg, uint64_t 
 {
 	struct lb_rng rng;
 
-	lb_rng_seed(&rng, cfg->seed, cfg->run);
+	lb_rng_seed(&rng, cfg->seed, cfg->run + cfg->pool * LB_DATA_STAMP_STEP);
 	make_random(&rng, d->pool, len);
 	if (cfg->compress_pct)
 		make_zeros(d->pool, len, cfg);
@@ -180,7 +180,8 @@ static int make_slots(struct lb_data *d, const struct lb_data_cfg *cfg)
 {
 	uint32_t n = d->n_home + d->n_spare;
 	struct lb_rng rng;
-	uint64_t first;
+	uint64_t first,
+		before = (uint64_t)cfg->pool * cfg->n_slots; /* slots of the pools before it */
 
 	lb_rng_seed(&rng, cfg->run, cfg->seed);
 	first = lb_rng_next(&rng);
@@ -192,7 +193,8 @@ static int make_slots(struct lb_data *d, const struct lb_data_cfg *cfg)
 	atomic_init(d->turn, 0);
 	for (uint64_t i = 0; i < cfg->n_slots; i++)
 		d->slots[i] = (struct lb_data_slot){
-			.stamp = first + (i << SLOT_SHIFT) * LB_DATA_STAMP_STEP, .piece = n};
+			.stamp = first + ((before + i) << SLOT_SHIFT) * LB_DATA_STAMP_STEP,
+			.piece = n};
 	return 0;
 }
 

@@ -41,6 +41,7 @@
 
 struct lb_data_cfg {
 	uint64_t seed, run;    /* both decide over every byte; RUN is another for each run */
+	uint32_t pool;         /* which of a run's pools, of one size each: they share nothing */
 	uint64_t size_bytes;   /* of one write: a multiple of 512 */
 	uint64_t n_blocks;     /* of that size, of all LUNs: the sum of their lb_data_share() */
 	uint32_t n_slots;      /* writes in flight at most, of all workers */

@@ -52,7 +52,7 @@ struct lb_engine_cfg {
 	uint32_t n_fds;
 	struct lb_io *ios; /* every slot; they stay where they are until teardown */
 	uint32_t n_ios;
-	bool bufs_move;            /* buf and slab of a slot change from one exchange to the next */
+	bool ios_vary; /* buf, slab and len of a slot change from one exchange to the next */
 	const struct iovec *slabs; /* the memory all buffers lie in, each at most 1 GiB */
 	uint32_t n_slabs;
 	const void *opts;            /* the engine's own options, as its rows fill them */

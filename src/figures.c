@@ -41,8 +41,7 @@ static void latency_make(
 		lat->max_ns = lb_figure(max);
 }
 
-/* F holds what was issued and is outstanding already; T all the rest. */
-static void figures_make(struct lb_figures *f, const struct lb_tally *t, const struct lb_span *s)
+void lb_figures_of(struct lb_figures *f, const struct lb_tally *t, const struct lb_span *s)
 {
 	double window_s = seconds(s->close_ns - s->open_ns);
 
@@ -68,20 +67,27 @@ static void take_max(uint64_t *max, uint64_t v)
 		*max = v;
 }
 
-/* Adds what is in flight on LANE to the figures of its op. */
-static void outstanding_add(struct lb_figures *ops, const struct lb_board *b,
+/* Adds what is in flight on LANE to the figures of its op; returns its bytes. */
+static uint64_t outstanding_add(struct lb_figures *ops, const struct lb_board *b,
 	const struct lb_lane_plan *lane, uint64_t end_ns)
 {
+	uint64_t bytes = 0;
+
 	for (uint32_t i = lane->slot; i < lane->slot + lane->qd; i++) {
 		const struct lb_io *io = &b->ios[i];
 		uint64_t issue_ns = __atomic_load_n(&io->issue_ns, __ATOMIC_RELAXED);
 		struct lb_figures *f = &ops[__atomic_load_n(&io->op, __ATOMIC_RELAXED)];
+		uint32_t len = __atomic_load_n(&io->len, __ATOMIC_RELAXED);
 
 		if (!issue_ns)
 			continue;
 		f->outstanding++;
+		f->ios_issued++;
+		f->bytes_issued += len;
+		bytes += len;
 		take_max(&f->outstanding_max_age_ns, issue_ns < end_ns ? end_ns - issue_ns : 0);
 	}
+	return bytes;
 }
 
 /* One LUN's, or all of them: what is being added up, by op. */
@@ -111,13 +117,13 @@ static uint64_t completions(const struct lb_cell *c)
 	return c->xfers + c->outside + c->errors + c->errors_other + c->late;
 }
 
-/* How often the region was passed by the lanes so far, of which LANE has issued ISSUED transfers.
- */
-static void passes_add(struct lb_fig_f64 *passes, const struct lb_lane_plan *lane, uint64_t issued)
+/* How often the region was passed by the lanes so far, of which LANE has issued so many BYTES. */
+static void passes_add(struct lb_fig_f64 *passes, const struct lb_lane_plan *lane,
+	uint64_t block_bytes, uint64_t bytes)
 {
-	double blocks = (double)lane->n_blocks;
+	double region = (double)lane->n_blocks * (double)block_bytes;
 
-	*passes = lb_ratio(passes->v * blocks + (double)issued, blocks);
+	*passes = lb_ratio(passes->v * region + (double)bytes, region);
 }
 
 /* And where it is cut into parts, one for each of N streams: that which was passed most often. */
@@ -143,33 +149,31 @@ static void lane_add(struct lb_lun_result *lun, struct sums *sums, const struct 
 	const struct lb_plan *plan = b->plan;
 	const struct lb_lane_plan *lane = &plan->lanes[index];
 	const struct lb_stream *stream = &plan->phases[0].streams[lane->stream];
-	uint64_t outstanding[LB_OPS], issued = 0;
+	uint64_t bytes = outstanding_add(sums->fig, b, lane, end_ns);
 
-	for (int op = 0; op < LB_OPS; op++)
-		outstanding[op] = sums->fig[op].outstanding;
-	outstanding_add(sums->fig, b, lane, end_ns);
-	for (int op = 0; op < LB_OPS; op++) {
-		const struct lb_cell *cell = lb_board_cell(b, index, (enum lb_op)op);
-		struct lb_figures *f = &sums->fig[op];
-		char *seen = &hist_seen[lane->hist + (uint32_t)op];
-		uint64_t n = completions(cell) + f->outstanding - outstanding[op];
+	for (uint32_t k = 0; k < stream->sizes.n * LB_OPS; k++) {
+		const struct lb_cell *cell = lb_board_cell_at(b, index, k);
+		struct lb_figures *f = &sums->fig[k % LB_OPS];
+		char *seen = &hist_seen[lane->hist + k];
+		uint64_t n = completions(cell);
 
 		/* Histograms that were never written to take no memory until they are read. */
-		lb_tally_add_cell(
-			&sums->tally[op], cell, lane->shares_hist ? !*seen : cell->xfers != 0);
+		lb_tally_add_cell(&sums->tally[k % LB_OPS], cell,
+			lane->shares_hist ? !*seen : cell->xfers != 0);
 		*seen = 1;
-		lb_faults_add(&sums->tally[op].faults, &b->faults[index], (uint8_t)op);
 		f->ios_issued += n;
-		f->bytes_issued += n * stream->size_bytes;
-		issued += n;
+		f->bytes_issued += n * cell->size_bytes;
+		bytes += n * cell->size_bytes;
 	}
+	for (int op = 0; op < LB_OPS; op++)
+		lb_faults_add(&sums->tally[op].faults, &b->faults[index], (uint8_t)op);
 	lun->qd += lane->qd;
 	if (lun->io_bytes < stream->size_bytes)
 		lun->io_bytes = stream->size_bytes;
 	if (stream->n_seq_streams > 1)
 		lun->passes = most_passes(b, lane, stream->n_seq_streams);
 	else if (stream->pat.kind == LB_SEQ || stream->pat.kind == LB_PERM)
-		passes_add(&lun->passes, lane, issued);
+		passes_add(&lun->passes, lane, stream->block_bytes, bytes);
 }
 
 static bool lane_is_late(const struct lb_board *b, uint32_t index)
@@ -210,10 +214,10 @@ static void sums_make(struct lb_figures *f, struct lb_figures *const ops[LB_OPS]
 		issued_add(f, &sums->fig[op]);
 		if (ops[op] != f && ops[op]) {
 			issued_add(ops[op], &sums->fig[op]);
-			figures_make(ops[op], &sums->tally[op], s);
+			lb_figures_of(ops[op], &sums->tally[op], s);
 		}
 	}
-	figures_make(f, both, s);
+	lb_figures_of(f, both, s);
 }
 
 /* Scratch memory of the sums. */
@@ -324,7 +328,7 @@ int lb_figures_make(struct lb_result *r, const struct lb_board *b, const struct 
 	r->op_figs = calloc(1 + (size_t)(r->n_luns + 1) * LB_OPS, sizeof(*r->op_figs));
 	if (work_alloc(&work, r->plan) && r->luns && r->op_figs) {
 		luns_make(r, b, s, &work);
-		ret = 0;
+		ret = lb_figures_by_size(r, b, s);
 	}
 	work_done(&work);
 	return ret || !b->paces ? ret : lb_open_figures_make(r, b, s);

@@ -21,7 +21,13 @@ struct lb_span {
 	uint64_t end_ns;            /* ages are measured to here */
 };
 
-/* Fills r->luns, r->total and their figures by op. Returns 0 or -ENOMEM. */
+/* What T says into F, whose issued and outstanding are set. */
+void lb_figures_of(struct lb_figures *f, const struct lb_tally *t, const struct lb_span *s);
+
+/* The rows by size of a mix; there are none of a single size. Returns 0 or -ENOMEM. */
+int lb_figures_by_size(struct lb_result *r, const struct lb_board *b, const struct lb_span *s);
+
+/* Fills r->luns, r->total and their figures by op and by size. Returns 0 or -ENOMEM. */
 int lb_figures_make(struct lb_result *r, const struct lb_board *b, const struct lb_span *s);
 
 /* The same of what an open loop adds to them, once they are there. */

@@ -278,7 +278,7 @@ static void settle_target(
 	if (suspended[0])
 		lb_lun_refuse(lun, LB_ST_UNAVAILABLE, "%s is suspended: dmsetup resume %s",
 			suspended, suspended);
-	else if (lb_region_fit(lun, &cfg->region, cfg->size_bytes, cfg->seq_streams, &err))
+	else if (lb_region_fit(lun, cfg, &err))
 		lb_lun_refuse(lun, err.status, "%s", err.text);
 	else
 		lun->fate = LB_FATE_USED;
@@ -341,8 +341,7 @@ static int create_scratch(struct lb_lun *luns, const struct lb_config *cfg, stru
 		rc = lb_direct_align(lun->fd, &lun->logical_block, &why);
 		lun->physical_block = lun->logical_block;
 		if (!rc)
-			rc = lb_region_fit(
-				lun, &cfg->region, cfg->size_bytes, cfg->seq_streams, &why);
+			rc = lb_region_fit(lun, cfg, &why);
 		if (rc)
 			lb_fail(err, why.status, 0, "--scratch: %s: %.900s", cfg->scratch.dir,
 				why.text);

@@ -12,8 +12,8 @@ static uint64_t sum_good(const struct lb_board *b, uint32_t lane)
 	uint64_t n = 0;
 
 	do {
-		for (uint32_t op = 0; op < LB_OPS; op++) {
-			const struct lb_cell *cell = lb_board_cell(b, at, (enum lb_op)op);
+		for (uint32_t k = 0; k < b->plan->n_sizes * LB_OPS; k++) {
+			const struct lb_cell *cell = lb_board_cell_at(b, at, k);
 
 			n += __atomic_load_n(&cell->xfers, __ATOMIC_RELAXED) +
 			     __atomic_load_n(&cell->outside, __ATOMIC_RELAXED);
@@ -35,7 +35,7 @@ void lb_on_error(struct lb_worker *w, const struct lb_io *io, uint64_t t)
 {
 	struct lb_board *b = w->board;
 	const struct lb_plan *plan = b->plan;
-	uint32_t lane = w->first_lane + (uint32_t)(io->lane - w->lanes), n;
+	uint32_t lane = w->first_lane + (uint32_t)(io->lane - w->lanes) / w->n_sizes, n;
 	uint32_t lun = plan->lanes[lane].lun;
 	char why[96], name[16];
 

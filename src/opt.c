@@ -106,7 +106,7 @@ static void *field_of(const struct lb_opt_set *set, size_t i)
 	return (char *)set->base + set->rows[i].offset;
 }
 
-static int set_number(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err)
+int lb_opt_set_number(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err)
 {
 	const char *kind = opt->type == LB_OPT_SIZE       ? "size"
 			   : opt->type == LB_OPT_DURATION ? "duration"
@@ -206,7 +206,7 @@ static int set_field(const struct lb_opt *opt, void *field, const char *value, s
 	case LB_OPT_CUSTOM:
 		return set_custom(opt, field, value, err);
 	default:
-		return set_number(opt, field, value, err);
+		return lb_opt_set_number(opt, field, value, err);
 	}
 }
 

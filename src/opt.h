@@ -86,6 +86,9 @@ int lb_opt_set_value(struct lb_opt_set *sets, size_t n_sets, const char *name, c
 int lb_opt_parse(struct lb_opt_set *sets, size_t n_sets, int argc, char **argv,
 	const char **operands, size_t *n_operands, struct lb_err *err);
 
+/* VALUE as OPT of a numeric type takes it, into FIELD. Returns 0 or negative with ERR. */
+int lb_opt_set_number(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err);
+
 /*
  * For parsers of LB_OPT_CUSTOM: `--name: "VALUE" FMT...`, the value made printable and cut where it
  * is long. Returns -ERRNUM.

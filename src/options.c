@@ -112,15 +112,27 @@ const struct lb_opt lb_options[] = {
 	},
 	{
 		.name = "size",
-		.type = LB_OPT_SIZE,
+		.type = LB_OPT_CUSTOM,
 		.section = WORKLOAD,
 		.metavar = "SIZE",
-		.offset = FIELD(size_bytes),
+		.offset = FIELD(sizes),
 		.min = 512,
 		.max = 64ull << 20,
 		.dflt = "8k",
-		.help = "bytes of one transfer, a multiple of 512",
-		.man = "Bytes of one transfer: a multiple of 512, and of each LUN's logical block.",
+		.parse = lb_parse_sizes,
+		.help = "bytes of one transfer, a multiple of 512 up to 64M; or a mix of sizes with the "
+			"share of each in 100 transfers, e.g. 8k:90,1M:10",
+		.man = "Bytes of one transfer: a multiple of 512, and of each LUN's logical block;\n"
+		       "at most 64M.\n"
+		       "A list of up to eight sizes, each with a colon and its share in 100 transfers,\n"
+		       "is a mix:\n"
+		       ".Li 8k:90,1M:10 .\n"
+		       "The shares are dealt from a shuffled deck, of reads and of writes apart, so that\n"
+		       "a short run has them as well, and each op the same ones.\n"
+		       "Random transfers of each size lie on multiples of that size, counted from the\n"
+		       "region's start; sequential ones follow each other without a gap, and one that\n"
+		       "would pass the region's end begins at its start.\n"
+		       "The report has figures for each size.",
 	},
 	{
 		.name = "qd",

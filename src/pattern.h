@@ -20,8 +20,9 @@ struct lb_cursor {
 } __attribute__((aligned(64)));
 
 struct lb_pattern_cfg {
-	struct lb_pat pat; /* not LB_RAND */
-	uint64_t n_blocks; /* more than 0 */
+	struct lb_pat pat;    /* not LB_RAND */
+	uint64_t n_blocks;    /* more than 0, */
+	uint64_t block_bytes; /* each of these */
 	/* seq, perm */
 	struct lb_cursor *cursors; /* one, or n_seq_streams */
 	uint32_t n_seq_streams;    /* of seq, else 1; at most n_blocks */
@@ -44,8 +45,11 @@ struct lb_pattern {
 void lb_pattern_init(struct lb_pattern *p, const struct lb_pattern_cfg *cfg);
 
 /*
- * The next block, below n_blocks, for SLOT of the lane. Chance comes from RNG.
+ * Where the next transfer of SIZE_BYTES in SLOT of the lane begins, in bytes from the region's
+ * start. SIZE_BYTES is block_bytes; or several of them, of seq; or fewer, of zipf and hot: then it
+ * is taken by chance from a block, on a multiple of itself. Chance comes from RNG.
  */
-uint64_t lb_pattern_next(struct lb_pattern *p, struct lb_rng *rng, uint32_t slot);
+uint64_t lb_pattern_next(
+	struct lb_pattern *p, struct lb_rng *rng, uint32_t slot, uint64_t size_bytes);
 
 #endif

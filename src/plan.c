@@ -83,7 +83,10 @@ static int make_streams(struct draft *d)
 		.is_dsync = d->cfg->sync == LB_SYNC_DSYNC,
 		.pat = d->cfg->pat,
 		.n_seq_streams = d->cfg->seq_streams,
+		.sizes = d->cfg->sizes,
 		.size_bytes = d->cfg->size_bytes,
+		.block_bytes = d->cfg->pat.kind == LB_SEQ ? lb_sizes_unit(&d->cfg->sizes)
+							  : d->cfg->size_bytes,
 		.qd = d->cfg->qd,
 		.rate_milli_per_s =
 			d->cfg->rate_total_milli_per_s ?: d->cfg->rate_milli_per_s * p->n_luns,
@@ -191,24 +194,35 @@ static bool shares_hists(const struct draft *d)
 	return d->plan->engine->caps & LB_CAP_DEPTH_ONE && d->lanes_per_lun > 1;
 }
 
-static void fill_lane(const struct draft *d, struct lb_lane_plan *lane, uint32_t i, uint32_t t,
-	uint64_t first_block)
+static void fill_lane(const struct draft *d, struct lb_lane_plan *lane, uint32_t i, uint32_t t)
 {
 	const struct lb_plan *p = d->plan;
+	const struct lb_stream *stream = &p->phases[0].streams[0];
 	const struct lb_lun *lun = p->luns[i];
 	bool shares_hist = shares_hists(d);
 
 	lane->lun = i;
 	lane->qd = lane_qd(d, t);
-	lane->cursor = i * p->phases[0].streams[0].n_seq_streams;
+	lane->cursor = i * stream->n_seq_streams;
 	lane->nth = t;
 	lane->n_siblings = d->lanes_per_lun;
 	lane->shares_hist = shares_hist;
-	lane->hist = (shares_hist ? i : i * d->lanes_per_lun + t) * LB_OPS;
+	lane->hist = (shares_hist ? i : i * d->lanes_per_lun + t) * p->n_sizes * LB_OPS;
 	lane->rng_stream = (uint64_t)i << 32 | t;
 	lane->region_start = lun->region_start;
-	lane->n_blocks = (lun->region_end - lun->region_start) / d->cfg->size_bytes;
-	lane->first_block = first_block;
+	lane->region_bytes = lun->region_end - lun->region_start;
+	lane->n_blocks = lane->region_bytes / stream->block_bytes;
+	memcpy(lane->first_block, p->n_blocks, sizeof(lane->first_block));
+}
+
+/* The blocks of LUN join those of the LUNs before it. */
+static void number_blocks(struct lb_plan *p, const struct lb_lun *lun)
+{
+	const struct lb_sizes *sizes = &p->phases[0].streams[0].sizes;
+	uint64_t bytes = lun->region_end - lun->region_start;
+
+	for (uint32_t s = 0; s < sizes->n; s++)
+		p->n_blocks[s] += lb_data_share(bytes / sizes->bytes[s]);
 }
 
 /* Lanes lie by worker, so that each worker's lanes and slots are one range. */
@@ -216,7 +230,6 @@ static void deal_lanes(const struct draft *d, uint32_t shared)
 {
 	struct lb_plan *p = d->plan;
 	uint32_t lane = 0, slot = 0;
-	uint64_t blocks = 0;
 
 	for (uint32_t i = 0; i < p->n_luns; i++)
 		for (uint32_t t = 0; t < d->lanes_per_lun; t++)
@@ -239,12 +252,11 @@ static void deal_lanes(const struct draft *d, uint32_t shared)
 				first = before = at;
 			p->lanes[before].next_of_lun = at;
 			before = at;
-			fill_lane(d, lp, i, t, p->n_blocks);
+			fill_lane(d, lp, i, t);
 			lp->worker = w;
-			blocks = lp->n_blocks;
 		}
 		p->lanes[before].next_of_lun = first;
-		p->n_blocks += lb_data_share(blocks);
+		number_blocks(p, p->luns[i]);
 	}
 	for (uint32_t w = 0; w < p->n_workers; w++) {
 		struct lb_worker_plan *wp = &p->workers[w];
@@ -299,6 +311,7 @@ int lb_plan_make(struct lb_shm *shm, const struct lb_config *cfg, struct lb_lun 
 	p->on_error = cfg->on_error;
 	p->max_errors = cfg->max_errors;
 	p->interval_ns = cfg->interval_ns;
+	p->n_sizes = cfg->sizes.n;
 	p->slot_bytes = buffer_bytes(cfg->size_bytes);
 	d.lanes_per_lun = p->engine->caps & LB_CAP_DEPTH_ONE ? cfg->qd : cfg->threads_per_lun;
 	if (make_streams(&d) || find_own_workers(&d))
@@ -309,7 +322,7 @@ int lb_plan_make(struct lb_shm *shm, const struct lb_config *cfg, struct lb_lun 
 	p->n_workers = shared + d.n_own * d.lanes_per_lun;
 	p->n_lanes = p->n_luns * d.lanes_per_lun;
 	p->n_cursors = p->n_luns * cfg->seq_streams;
-	p->n_hists = (shares_hists(&d) ? p->n_luns : p->n_lanes) * LB_OPS;
+	p->n_hists = (shares_hists(&d) ? p->n_luns : p->n_lanes) * p->n_sizes * LB_OPS;
 	p->workers = alloc(&d, p->n_workers, sizeof(*p->workers));
 	p->lanes = alloc(&d, p->n_lanes, sizeof(*p->lanes));
 	if (!p->workers || !p->lanes)
@@ -346,14 +359,15 @@ uint64_t lb_plan_size_bound(const struct lb_config *cfg, size_t n)
 		       !(lb_engines[cfg->engine - 1]->caps & LB_CAP_DEPTH_ONE);
 	uint64_t slots = (uint64_t)n * cfg->qd;
 	uint64_t lanes = is_deep ? (uint64_t)n * cfg->threads_per_lun : slots;
-	uint64_t hists = (is_deep ? lanes : n) * LB_OPS;
+	uint64_t cells = cfg->sizes.n * LB_OPS; /* of a lane */
+	uint64_t hists = (is_deep ? lanes : n) * cells;
 
 	return (1 << 20) +
 	       n * (sizeof(struct lb_lun) + sizeof(struct lb_lun_state) +
 			   cfg->seq_streams * sizeof(struct lb_cursor) + 256) +
 	       slots * sizeof(struct lb_io) +
 	       lanes * (sizeof(struct lb_lane_plan) + sizeof(struct lb_worker_plan) +
-			       sizeof(struct lb_worker_state) + LB_OPS * sizeof(struct lb_cell) +
+			       sizeof(struct lb_worker_state) + cells * sizeof(struct lb_cell) +
 			       sizeof(struct lb_faults) + 64) +
 	       hists * sizeof(struct lb_hist) +
 	       lb_series_bytes((uint32_t)n, LB_OPS, cfg->interval_ns, cfg->time_ns) +

@@ -27,8 +27,11 @@ struct lb_stream {
 	bool is_dsync;    /* each write is on stable storage when it comes back (RWF_DSYNC) */
 	struct lb_pat pat;
 	uint32_t n_seq_streams; /* cursors of seq on each LUN; of others 1 */
-	uint64_t size_bytes;
-	uint32_t qd;               /* per LUN */
+	struct lb_sizes sizes;
+	uint64_t size_bytes;  /* the only one or the largest */
+	uint64_t block_bytes; /* what places are counted in: that, or of a mix that is seq its unit
+			       */
+	uint32_t qd;          /* per LUN */
 	uint64_t rate_milli_per_s; /* thousandths, of all its LUNs together; 0: closed loop */
 	enum lb_arrival arrival;
 	enum lb_catch_up catch_up;
@@ -43,10 +46,12 @@ struct lb_lane_plan {
 	uint32_t cursor;          /* seq, perm: the first of those that the stream has on the LUN */
 	uint32_t nth, n_siblings; /* which of the stream's lanes on the LUN, and of how many */
 	bool shares_hist; /* one histogram for all lanes of the stream and LUN: depth-one engines */
-	uint32_t hist;    /* which histogram; + op */
+	uint32_t hist;    /* the first of its histograms: LB_OPS for each size */
 	uint64_t rng_stream;
-	uint64_t region_start, n_blocks; /* blocks of the stream's size */
-	uint64_t first_block; /* of its LUN, where all LUNs' are numbered through (data.h) */
+	uint64_t region_start, region_bytes;
+	uint64_t n_blocks; /* of the stream's block_bytes */
+	/* of its LUN by size, where all LUNs' blocks of that are numbered through (data.h) */
+	uint64_t first_block[LB_SIZES_MAX];
 };
 
 struct lb_worker_plan {
@@ -79,12 +84,13 @@ struct lb_plan {
 	struct lb_worker_plan *workers;
 	uint32_t n_workers;
 	uint32_t n_slots, n_cursors, n_hists;
+	uint32_t n_sizes;    /* of the stream that has most */
 	uint64_t slot_bytes; /* buffer of one slot */
 	uint64_t seed;
 	int on_error; /* enum lb_on_error */
 	uint32_t max_errors;
-	uint64_t n_blocks;    /* of all LUNs, as data.h numbers them */
-	uint64_t interval_ns; /* of the time series */
+	uint64_t n_blocks[LB_SIZES_MAX]; /* by size, of all LUNs, as data.h numbers them */
+	uint64_t interval_ns;            /* of the time series */
 };
 
 /*

@@ -139,7 +139,7 @@ static bool reads(const struct lb_plan *p, const struct lb_worker_plan *w)
 
 /*
  * What the workers' rings register, see worker_setup.c: buffers of their own where they read, and
- * each the whole pool where the run writes.
+ * each all of the pools where the run writes.
  */
 static uint64_t registered_bytes(const struct lb_plan *p, uint64_t pool_bytes)
 {
@@ -151,12 +151,25 @@ static uint64_t registered_bytes(const struct lb_plan *p, uint64_t pool_bytes)
 	return bytes;
 }
 
+/* What BYTES says of the pools that the run's writes take their data from, one for each size. */
+static uint64_t pools_sum(const struct lb_plan *p, uint64_t (*bytes)(const struct lb_data_cfg *))
+{
+	const struct lb_stream *stream = &p->phases[0].streams[0];
+	uint64_t sum = 0;
+
+	for (uint32_t s = 0; s < stream->sizes.n && stream->read_pct < 100; s++) {
+		const struct lb_data_cfg data = {.size_bytes = stream->sizes.bytes[s],
+			.n_blocks = p->n_blocks[s],
+			.n_slots = p->n_slots};
+
+		sum += bytes(&data);
+	}
+	return sum;
+}
+
 void lb_need_of(struct lb_need *need, const struct lb_plan *p)
 {
 	const struct lb_stream *stream = &p->phases[0].streams[0];
-	const struct lb_data_cfg data = {
-		.size_bytes = stream->size_bytes, .n_blocks = p->n_blocks, .n_slots = p->n_slots};
-	bool writes = stream->read_pct < 100;
 	bool is_uring = p->engine == &lb_engine_io_uring;
 	bool is_libaio = p->engine == &lb_engine_libaio;
 	bool has_buffers = stream->read_pct && !(p->engine->caps & LB_CAP_NO_DEVICE);
@@ -165,16 +178,16 @@ void lb_need_of(struct lb_need *need, const struct lb_plan *p)
 		.aio_slots = is_libaio ? p->n_slots : 0,
 		.files = is_uring ? p->n_workers : 0,
 		.locked_bytes =
-			is_uring ? registered_bytes(p, writes ? lb_data_pool_bytes(&data) : 0) : 0};
+			is_uring ? registered_bytes(p, pools_sum(p, lb_data_pool_bytes)) : 0};
 	need->maps = (uint64_t)p->n_workers *
 			     (MAPS_PER_THREAD + (is_uring || is_libaio ? MAPS_PER_QUEUE : 0)) +
 		     MAPS_SPARE;
 	/* in small pages: where memory is short there are no huge ones */
-	need->memory_bytes =
-		(has_buffers ? p->n_slots * p->slot_bytes : 0) +
-		(writes ? lb_data_bytes(&data) : 0) + p->n_hists * sizeof(struct lb_hist) +
-		p->n_slots * sizeof(struct lb_io) + p->n_luns * sizeof(struct lb_lun_result) +
-		(uint64_t)p->n_workers * THREAD_BYTES + series_bytes(p);
+	need->memory_bytes = (has_buffers ? p->n_slots * p->slot_bytes : 0) +
+			     pools_sum(p, lb_data_bytes) + p->n_hists * sizeof(struct lb_hist) +
+			     p->n_slots * sizeof(struct lb_io) +
+			     p->n_luns * sizeof(struct lb_lun_result) +
+			     (uint64_t)p->n_workers * THREAD_BYTES + series_bytes(p);
 	if (p->phases[0].streams[0].rate_milli_per_s)
 		need->memory_bytes +=
 			lb_responses_bytes(p->n_luns, p->n_lanes, p->n_hists, p->n_slots) +

@@ -44,16 +44,16 @@ static void add_lanes(struct sums *sums, struct lb_progress *p, const struct lb_
 	memset(p->hist_seen, 0, plan->n_hists);
 	for (uint32_t i = 0; i < plan->n_lanes; i++) {
 		const struct lb_lane_plan *lane = &plan->lanes[i];
-		uint64_t size_bytes = plan->phases[0].streams[lane->stream].size_bytes;
+		uint32_t n_sizes = plan->phases[0].streams[lane->stream].sizes.n;
 
-		for (int op = 0; op < LB_OPS; op++) {
-			const struct lb_cell *cell = lb_board_cell(b, i, (enum lb_op)op);
-			char *seen = &p->hist_seen[lane->hist + (uint32_t)op];
+		for (uint32_t k = 0; k < n_sizes * LB_OPS; k++) {
+			const struct lb_cell *cell = lb_board_cell_at(b, i, k);
+			char *seen = &p->hist_seen[lane->hist + k];
 			uint64_t counted = READ(cell->xfers);
 			uint64_t others = READ(cell->outside) + READ(cell->late);
 
 			sums->xfers += counted + others;
-			sums->bytes += lb_cell_bytes(cell) + others * size_bytes;
+			sums->bytes += lb_cell_bytes(cell) + others * cell->size_bytes;
 			if (counted && !*seen) {
 				add_hist(&sums->hist, cell, lane->shares_hist);
 				*seen = 1;

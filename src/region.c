@@ -27,17 +27,20 @@ static int check_edge(
 		is_start ? "starts" : "ends", lb_format_size(text, sizeof(text), edge));
 }
 
-int lb_region_fit(struct lb_lun *lun, const struct lb_region *region, uint64_t size_bytes,
-	uint32_t n_streams, struct lb_err *err)
+int lb_region_fit(struct lb_lun *lun, const struct lb_config *cfg, struct lb_err *err)
 {
+	const struct lb_region *region = &cfg->region;
 	uint64_t start = region->start, end = region->end;
+	uint64_t size_bytes = cfg->size_bytes, unit = lb_sizes_unit(&cfg->sizes);
 	char size[32], have[32], edge[32];
 
 	lb_format_size(size, sizeof(size), size_bytes);
 	lb_format_size(have, sizeof(have), lun->size_bytes);
-	if (size_bytes % lun->logical_block)
-		return lb_fail(err, LB_ST_USAGE, EINVAL,
-			"logical block %u, --size %s is not a multiple", lun->logical_block, size);
+	for (uint32_t i = 0; i < cfg->sizes.n; i++)
+		if (cfg->sizes.bytes[i] % lun->logical_block)
+			return lb_fail(err, LB_ST_USAGE, EINVAL,
+				"logical block %u, --size %s is not a multiple", lun->logical_block,
+				lb_format_size(size, sizeof(size), cfg->sizes.bytes[i]));
 	if (size_bytes > lun->size_bytes)
 		return lb_fail(err, LB_ST_USAGE, EINVAL, "its size is %s, --size %s does not fit",
 			have, size);
@@ -57,11 +60,11 @@ int lb_region_fit(struct lb_lun *lun, const struct lb_region *region, uint64_t s
 		return lb_fail(err, LB_ST_USAGE, EINVAL,
 			"its size is %s, --region leaves %s of it, --size %s does not fit", have,
 			lb_format_size(edge, sizeof(edge), start < end ? end - start : 0), size);
-	if ((end - start) / size_bytes < n_streams)
+	if ((end - start) / size_bytes < cfg->seq_streams)
 		return lb_fail(err, LB_ST_USAGE, EINVAL,
 			"its region holds %llu transfers of --size %s, --seq-streams %u needs as many",
-			(unsigned long long)((end - start) / size_bytes), size, n_streams);
+			(unsigned long long)((end - start) / size_bytes), size, cfg->seq_streams);
 	lun->region_start = start;
-	lun->region_end = end - (end - start) % size_bytes;
+	lun->region_end = end - (end - start) % unit;
 	return 0;
 }

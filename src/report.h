@@ -128,6 +128,9 @@ struct lb_open;
 int lb_report_open(FILE *out, const struct lb_result *r, char *const *labels);
 void lb_report_open_json(struct lb_json *j, const struct lb_open *open);
 
+/* Of a mix of sizes a table, a row for each. Returns 0 or -ENOMEM. */
+int lb_report_sizes(FILE *out, const struct lb_result *r);
+
 /* The LUNs' names as columns; the caller frees. NULL: no memory. */
 char **lb_report_labels(const struct lb_result *r);
 

@@ -225,6 +225,23 @@ static void put_figures(struct lb_json *j, const struct lb_result *r, const stru
 	}
 }
 
+static void put_by_size(struct lb_json *j, const struct lb_size_figures *f, uint32_t n)
+{
+	lb_json_open(j, "by_size", '[');
+	for (; n; n--, f++) {
+		lb_json_open(j, NULL, '{');
+		lb_json_u64(j, "size_bytes", f->size_bytes);
+		lb_json_str(j, "op", op_names[f->op]);
+		lb_json_u64(j, "xfers", f->xfers);
+		lb_json_u64(j, "bytes", f->bytes);
+		put_fig_f64(j, "xfer_per_s", f->xfer_per_s);
+		put_fig_f64(j, "bytes_per_s", f->bytes_per_s);
+		put_latency(j, "latency", &f->lat);
+		lb_json_close(j, '}');
+	}
+	lb_json_close(j, ']');
+}
+
 /* ---- LUNs and targets ---- */
 
 /* The time that its rates are over, and why that is not all of the window. */
@@ -257,6 +274,7 @@ static void put_luns(struct lb_json *j, const struct lb_result *r)
 		put_fig_u64(j, "kernel_bytes", (struct lb_fig_u64){l->has_kernel, l->kernel_bytes});
 		lb_report_silence(j, &l->silence);
 		put_figures(j, r, &l->fig, l->op);
+		put_by_size(j, l->by_size, r->n_by_size);
 		lb_report_open_json(j, r->is_open ? &l->open : NULL);
 		lb_report_series_row(j, r, i);
 		lb_report_outages_json(j, r, i);
@@ -344,6 +362,14 @@ static void put_streams(struct lb_json *j, const struct lb_phase *phase)
 		put_fig_u64(j, "seq_streams",
 			(struct lb_fig_u64){s->pat.kind == LB_SEQ, s->n_seq_streams});
 		lb_json_u64(j, "size_bytes", s->size_bytes);
+		lb_json_open(j, "sizes", '[');
+		for (uint32_t k = 0; k < s->sizes.n; k++) {
+			lb_json_open(j, NULL, '{');
+			lb_json_u64(j, "size_bytes", s->sizes.bytes[k]);
+			lb_json_u64(j, "pct", s->sizes.pct[k]);
+			lb_json_close(j, '}');
+		}
+		lb_json_close(j, ']');
 		lb_json_u64(j, "qd_per_lun", s->qd);
 		put_fig_f64(j, "rate_per_s",
 			(struct lb_fig_f64){
@@ -512,6 +538,7 @@ int lb_report_json(FILE *out, const struct lb_result *r)
 	lb_json_open(&j, "total", '{');
 	lb_report_silence(&j, &r->silence);
 	put_figures(&j, r, &r->total, r->op);
+	put_by_size(&j, r->by_size, r->n_by_size);
 	lb_report_open_json(&j, r->is_open ? &r->open : NULL);
 	lb_report_series_row(&j, r, r->n_luns);
 	lb_report_outages_json(&j, r, r->n_luns);

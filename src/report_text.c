@@ -163,7 +163,7 @@ static void print_rate(struct text *x, const struct lb_stream *s)
 static void print_streams(struct text *x)
 {
 	const struct lb_plan *plan = x->r->plan;
-	char size[32], pat[32];
+	char size[128], pat[32];
 
 	for (uint32_t p = 0; p < plan->n_phases; p++) {
 		const struct lb_phase *phase = &plan->phases[p];
@@ -176,7 +176,7 @@ static void print_streams(struct text *x)
 			if (s->n_seq_streams > 1)
 				fprintf(x->out, " (%u streams per LUN)", s->n_seq_streams);
 			fprintf(x->out, " %s, qd %u per LUN, %u LUN%s",
-				lb_format_size(size, sizeof(size), s->size_bytes), s->qd,
+				lb_format_sizes(size, sizeof(size), &s->sizes), s->qd,
 				s->group->n_luns, s->group->n_luns == 1 ? "" : "s");
 			print_rate(x, s);
 			print_region(x);
@@ -510,7 +510,9 @@ int lb_report_text(FILE *out, const struct lb_result *r)
 		print_times(&x);
 	}
 	x.op = BOTH;
-	rc = lb_report_open(out, r, x.labels);
+	rc = lb_report_sizes(out, r);
+	if (!rc)
+		rc = lb_report_open(out, r, x.labels);
 	if (!rc)
 		rc = lb_report_faults(out, r, x.labels);
 	if (!rc)

@@ -302,6 +302,7 @@ void lb_result_done(struct lb_result *r)
 	free(r->luns);
 	free(r->op_figs);
 	free(r->response_hists);
+	free(r->size_figs);
 	free(r->findings);
 	free(r->events);
 	r->luns = NULL;

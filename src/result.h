@@ -74,15 +74,25 @@ struct lb_silence {
 	uint64_t n_stalls, stalled_ns; /* of --stall or longer, and all of these together */
 };
 
+/* Of one size of a mix, and one op. */
+struct lb_size_figures {
+	uint64_t size_bytes;
+	enum lb_op op;
+	uint64_t xfers, bytes; /* in the window */
+	struct lb_fig_f64 xfer_per_s, bytes_per_s;
+	struct lb_latency lat; /* max_ns knows nothing of what is outstanding */
+};
+
 struct lb_lun_result {
 	const struct lb_lun *lun;
 	struct lb_figures fig;
 	struct lb_silence silence;
 	struct lb_figures
 		*op[LB_OPS]; /* reads and writes apart; of a run of one op: fig, or nothing */
-	uint32_t qd;         /* of all its lanes */
-	uint64_t io_bytes;   /* of its largest xfer */
-	bool is_late_start;  /* a first submit had not returned when the window opened */
+	struct lb_size_figures *by_size; /* r->n_by_size */
+	uint32_t qd;                     /* of all its lanes */
+	uint64_t io_bytes;               /* of its largest xfer */
+	bool is_late_start;         /* a first submit had not returned when the window opened */
 	struct lb_fig_u64 lived_ns; /* in the window: what its rates are over */
 	bool is_lost;               /* it was given up, */
 	uint64_t lost_ns;           /* then, on the clock of the run, */
@@ -115,8 +125,10 @@ struct lb_result {
 	struct lb_figures total, *op[LB_OPS];
 	bool is_open; /* loop: there are response times, and the `open` of each row */
 	struct lb_open open;
-	struct lb_figures *op_figs;     /* what the op[] point into */
-	struct lb_hist *response_hists; /* and what the figures' do */
+	struct lb_hist *response_hists;              /* and what the figures' do */
+	struct lb_figures *op_figs;                  /* what the op[] point into */
+	struct lb_size_figures *by_size, *size_figs; /* of all LUNs; and what these point into */
+	uint32_t n_by_size;                          /* 0: all transfers are of one size */
 
 	const struct lb_series *series; /* NULL: none; it may have no points */
 	struct lb_trend trend;

@@ -105,7 +105,8 @@ static int make_cells(struct lb_shm *shm, struct lb_board *b)
 {
 	const struct lb_plan *p = b->plan;
 
-	b->cells = lb_shm_alloc(shm, (size_t)p->n_lanes * LB_OPS, sizeof(*b->cells), 128);
+	b->cells =
+		lb_shm_alloc(shm, (size_t)p->n_lanes * p->n_sizes * LB_OPS, sizeof(*b->cells), 128);
 	b->faults = lb_shm_alloc(shm, p->n_lanes, sizeof(*b->faults), 64);
 	b->hists = lb_shm_alloc(shm, p->n_hists, sizeof(*b->hists), 64);
 	b->ios = lb_shm_alloc(shm, p->n_slots, sizeof(*b->ios), 64);

@@ -100,54 +100,70 @@ struct range {
 	uint32_t first, last;
 };
 
-/* Counters of all lanes of LUN now. xfers of a cell come first: what they count is in the rest. */
+/* xfers come first: what they count is in the rest. */
+static void look_at_cell(struct range *range, const struct lb_cell *cell, struct seen *now)
+{
+	uint64_t xfers = __atomic_load_n(&cell->xfers, __ATOMIC_ACQUIRE), max_ns;
+	uint32_t first, last;
+
+	now->errors += READ(cell->errors);
+	if (!xfers)
+		return;
+	max_ns = READ(cell->max_ns);
+	now->xfers += xfers;
+	now->bytes += xfers * cell->size_bytes;
+	now->sum_ns += READ(cell->sum_ns);
+	if (max_ns > now->max_ns)
+		now->max_ns = max_ns;
+	first = lb_hist_bucket(READ(cell->min_ns));
+	last = lb_hist_bucket(max_ns);
+	range->first = first < range->first ? first : range->first;
+	range->last = last > range->last ? last : range->last;
+}
+
+/* Counters of all lanes of LUN now. */
 static struct range look_at_cells(
 	const struct lb_sampler *s, uint32_t lun, enum lb_op op, struct seen *now)
 {
 	struct range range = {LB_HIST_BUCKETS, 0};
 
 	*now = (struct seen){0};
-	for (uint32_t k = s->first[lun]; k < s->first[lun + 1]; k++) {
-		const struct lb_cell *cell = lb_board_cell(s->board, s->lanes[k], op);
-		uint64_t xfers = __atomic_load_n(&cell->xfers, __ATOMIC_ACQUIRE), max_ns;
-		uint32_t first, last;
-
-		now->errors += READ(cell->errors);
-		if (!xfers)
-			continue;
-		max_ns = READ(cell->max_ns);
-		now->xfers += xfers;
-		now->bytes += xfers * cell->size_bytes;
-		now->sum_ns += READ(cell->sum_ns);
-		if (max_ns > now->max_ns)
-			now->max_ns = max_ns;
-		first = lb_hist_bucket(READ(cell->min_ns));
-		last = lb_hist_bucket(max_ns);
-		range.first = first < range.first ? first : range.first;
-		range.last = last > range.last ? last : range.last;
-	}
+	for (uint32_t k = s->first[lun]; k < s->first[lun + 1]; k++)
+		for (uint32_t size = 0; size < s->board->plan->n_sizes; size++)
+			look_at_cell(
+				&range, lb_board_cell_of(s->board, s->lanes[k], size, op), now);
 	return range;
 }
 
-/* What the histograms of LUN have more than at the last look, into s->lun. */
+/* What the histogram HIST has more than at the last look, into s->lun. */
+static void look_at_hist(struct lb_sampler *s, uint32_t hist, struct range range)
+{
+	const uint64_t *now = s->board->hists[hist].count;
+	uint64_t *before = s->counted[hist].count;
+
+	for (uint32_t i = range.first; i <= range.last; i++) {
+		uint64_t n = READ(now[i]);
+
+		s->lun.count[i] += n - before[i];
+		before[i] = n;
+	}
+}
+
+/* The same of all histograms of LUN. */
 static void look_at_hists(struct lb_sampler *s, uint32_t lun, enum lb_op op, struct range range)
 {
 	const struct lb_plan *plan = s->board->plan;
 
 	for (uint32_t k = s->first[lun]; k < s->first[lun + 1]; k++) {
 		const struct lb_lane_plan *lane = &plan->lanes[s->lanes[k]];
-		const struct lb_cell *cell = lb_board_cell(s->board, s->lanes[k], op);
-		const uint64_t *now = s->board->hists[lane->hist + op].count;
-		uint64_t *before = s->counted[lane->hist + op].count;
 
-		/* one that was never written to takes no memory until it is read */
-		if (s->is_repeat[k] || (!lane->shares_hist && !READ(cell->xfers)))
-			continue;
-		for (uint32_t i = range.first; i <= range.last; i++) {
-			uint64_t n = READ(now[i]);
+		for (uint32_t size = 0; size < plan->n_sizes && !s->is_repeat[k]; size++) {
+			const struct lb_cell *cell =
+				lb_board_cell_of(s->board, s->lanes[k], size, op);
 
-			s->lun.count[i] += n - before[i];
-			before[i] = n;
+			/* one that was never written to takes no memory until it is read */
+			if (lane->shares_hist || READ(cell->xfers))
+				look_at_hist(s, lane->hist + size * LB_OPS + op, range);
 		}
 	}
 }
@@ -259,8 +275,8 @@ static uint32_t in_flight(const struct lb_sampler *s, uint32_t lun)
 		const struct lb_lane_plan *lane = &s->board->plan->lanes[s->lanes[k]];
 		const struct lb_io *ios = &s->board->ios[lane->slot];
 
-		for (enum lb_op op = LB_READ; op < LB_OPS; op++)
-			n += READ(lb_board_cell(s->board, s->lanes[k], op)->late);
+		for (uint32_t i = 0; i < s->board->plan->n_sizes * LB_OPS; i++)
+			n += READ(lb_board_cell_at(s->board, s->lanes[k], i)->late);
 		for (uint32_t i = 0; i < lane->qd; i++)
 			n += READ(ios[i].issue_ns) != 0;
 	}

@@ -270,3 +270,104 @@ char *lb_format_pat(char *buf, size_t n, const struct lb_pat *pat)
 	}
 	return buf;
 }
+
+/* As of an option that takes one size, in the limits of OPT. */
+static int parse_one_size(
+	const struct lb_opt *opt, uint64_t *bytes, const char *value, struct lb_err *err)
+{
+	const struct lb_opt one = {
+		.name = opt->name, .type = LB_OPT_SIZE, .min = opt->min, .max = opt->max};
+
+	return lb_opt_set_number(&one, bytes, value, err);
+}
+
+/* One SIZE:PCT of a mix, which is cut at its colon. */
+static int add_size(const struct lb_opt *opt, struct lb_sizes *sizes, char *part, const char *value,
+	struct lb_err *err)
+{
+	char *colon = strchr(part, ':');
+	uint64_t bytes, pct;
+	int rc;
+
+	if (sizes->n == LB_SIZES_MAX)
+		return lb_opt_fail(opt, value, EINVAL, err, "has more than %d sizes", LB_SIZES_MAX);
+	if (!colon)
+		return lb_opt_fail(opt, value, EINVAL, err,
+			"does not say how many of 100 transfers have each size, e.g. 8k:90,1M:10");
+	*colon = '\0';
+	rc = parse_one_size(opt, &bytes, part, err);
+	if (rc)
+		return rc;
+	if (lb_parse_u64(colon + 1, &pct) || !pct || pct > 100)
+		return lb_opt_fail(opt, value, EINVAL, err,
+			"has a share that is no number from 1 to 100, e.g. 8k:90,1M:10");
+	for (uint32_t i = 0; i < sizes->n; i++)
+		if (sizes->bytes[i] == bytes)
+			return lb_opt_fail(opt, value, EINVAL, err, "has a size twice");
+	sizes->bytes[sizes->n] = bytes;
+	sizes->pct[sizes->n++] = (uint8_t)pct;
+	return 0;
+}
+
+int lb_parse_sizes(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err)
+{
+	struct lb_sizes sizes = {0};
+	char buf[256], *rest, *part;
+	uint32_t all = 0;
+	int rc;
+
+	if (!strchr(value, ':')) {
+		rc = parse_one_size(opt, &sizes.bytes[0], value, err);
+		sizes.n = 1;
+		sizes.pct[0] = 100;
+		if (!rc)
+			*(struct lb_sizes *)field = sizes;
+		return rc;
+	}
+	if (strlen(value) >= sizeof(buf))
+		return lb_opt_fail(opt, value, EINVAL, err, "is too long for a mix of sizes");
+	strcpy(buf, value);
+	for (rest = buf; (part = strsep(&rest, ","));) {
+		rc = add_size(opt, &sizes, part, value, err);
+		if (rc)
+			return rc;
+		all += sizes.pct[sizes.n - 1];
+	}
+	if (all != 100)
+		return lb_opt_fail(
+			opt, value, EINVAL, err, "has shares of %u together, not 100", all);
+	*(struct lb_sizes *)field = sizes;
+	return 0;
+}
+
+char *lb_format_sizes(char *buf, size_t n, const struct lb_sizes *sizes)
+{
+	char size[32];
+	size_t len = 0;
+
+	if (sizes->n == 1)
+		return lb_format_size(buf, n, sizes->bytes[0]);
+	buf[0] = '\0';
+	for (uint32_t i = 0; i < sizes->n && len < n; i++)
+		len += (size_t)snprintf(buf + len, n - len, "%s%s:%u", i ? "," : "",
+			lb_format_size(size, sizeof(size), sizes->bytes[i]), sizes->pct[i]);
+	return buf;
+}
+
+uint64_t lb_sizes_unit(const struct lb_sizes *sizes)
+{
+	uint64_t unit = 0;
+
+	for (uint32_t i = 0; i < sizes->n; i++) {
+		uint64_t a = sizes->bytes[i];
+
+		while (unit) {
+			uint64_t rest = a % unit;
+
+			a = unit;
+			unit = rest;
+		}
+		unit = a;
+	}
+	return unit;
+}

@@ -16,6 +16,9 @@ int lb_parse_region(const struct lb_opt *opt, void *field, const char *value, st
 /* rand, seq, perm, zipf:THETA or hot:BLOCKS/XFERS into a struct lb_pat. */
 int lb_parse_pat(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err);
 
+/* SIZE, or SIZE:PCT,SIZE:PCT,... of which all PCT are 100, into a struct lb_sizes. */
+int lb_parse_sizes(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err);
+
 /* 0-3,8 into a cpu_set_t. Whether there are such CPUs is not asked here. */
 int lb_parse_cpus(const struct lb_opt *opt, void *field, const char *value, struct lb_err *err);
 

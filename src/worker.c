@@ -28,7 +28,7 @@ static uint32_t take_parked(struct lb_worker *w, struct lb_io **batch, uint32_t 
 	w->parked_ns = LB_NEVER;
 	for (uint32_t i = 0; i < w->n_parked; i++) {
 		struct lb_io *io = w->parked[i];
-		uint64_t due = io->lane->backoff_until_ns;
+		uint64_t due = lb_lane_first(io->lane)->backoff_until_ns;
 
 		if (due <= t && n < LB_BATCH) {
 			lb_lane_wakes(io->lane, t);
@@ -266,7 +266,7 @@ int lb_worker_loop(struct lb_worker *w)
 			n = lb_take_retired(w, batch, n);
 			continue;
 		}
-		if (!is_plain(w) || (!is_deep && !n))
+		if (!is_plain(w) || (!is_deep && (!n || w->n_sizes > 1)))
 			ret = round_trip(w, batch, &n, 1, is_deep ? LB_BATCH : 1);
 		else if (!is_deep)
 			ret = run_plain_one(w, batch, &n);

@@ -26,13 +26,14 @@ struct lb_worker {
 	struct lb_worker_state *state;
 	struct lb_io *ios; /* its slots, on the board */
 	uint32_t n_ios;
-	struct lb_lane *lanes;
-	struct lb_pattern *patterns;   /* one a lane; used by those that are not random */
-	struct lb_lane_writes *writes; /* one a lane; used by those that write */
-	struct lb_data *data;          /* where writes take theirs from; NULL: there are none */
-	uint32_t n_lanes;
-	uint64_t count;     /* --count, 0: none */
-	bool is_near_count; /* the next batch may bring a LUN to `count` */
+	uint32_t n_lanes, n_sizes;
+	struct lb_lane *lanes;         /* n_sizes for each lane of the plan */
+	struct lb_lane_writes *writes; /* likewise; used by those that write */
+	struct lb_aim *aims; /* one a lane of the plan; used where rand of one size is not */
+	struct lb_data
+		*data[LB_SIZES_MAX]; /* where writes take theirs from; NULL: there are none */
+	uint64_t count;              /* --count, 0: none */
+	bool is_near_count;          /* the next batch may bring a LUN to `count` */
 	enum lb_sharing sharing;
 	struct lb_control *control; /* virtual clock only; else NULL */
 	struct lb_paced *paced;     /* open loop only; else NULL */

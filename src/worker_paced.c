@@ -49,6 +49,11 @@ void lb_paced_done(struct lb_worker *w)
 	free(w->paced);
 }
 
+static uint32_t lane_of(const struct lb_worker *w, const struct lb_io *io)
+{
+	return (uint32_t)(io->lane - w->lanes) / w->n_sizes;
+}
+
 /* ---- which lane is next ---- */
 
 static void sink(struct lb_paced *p)
@@ -99,7 +104,7 @@ static void skip_missed(const struct lb_worker *w, struct lb_pace *pace, uint64_
 static void make_free(struct lb_worker *w, struct lb_io *io, uint64_t t)
 {
 	struct lb_paced *p = w->paced;
-	uint32_t lane = (uint32_t)(io->lane - w->lanes);
+	uint32_t lane = lane_of(w, io);
 	struct lb_paced_lane *pl = &p->lanes[lane];
 
 	pl->free[pl->n_free++] = io;
@@ -158,7 +163,7 @@ static void release_parked(struct lb_worker *w, uint64_t t)
 	w->parked_ns = LB_NEVER;
 	for (uint32_t i = 0; i < w->n_parked; i++) {
 		struct lb_io *io = w->parked[i];
-		uint64_t due = io->lane->backoff_until_ns;
+		uint64_t due = lb_lane_first(io->lane)->backoff_until_ns;
 
 		if (due <= t) {
 			w->n_left--;
@@ -202,7 +207,7 @@ static uint32_t gather(struct lb_worker *w, struct lb_io **batch, uint64_t t)
 
 void lb_paced_take(const struct lb_worker *w, const struct lb_io *io, uint64_t t)
 {
-	struct lb_resp *resp = w->paced->lanes[io->lane - w->lanes].resp[io->op];
+	struct lb_resp *resp = w->paced->lanes[lane_of(w, io)].resp[io->op];
 	uint64_t ns = t - w->paced->dues[io->slot];
 	uint64_t *bucket = &resp->hist->count[lb_hist_bucket(ns)];
 
@@ -219,7 +224,7 @@ void lb_paced_take(const struct lb_worker *w, const struct lb_io *io, uint64_t t
 
 void lb_paced_take_late(const struct lb_worker *w, const struct lb_io *io, uint64_t t)
 {
-	struct lb_resp *resp = w->paced->lanes[io->lane - w->lanes].resp[io->op];
+	struct lb_resp *resp = w->paced->lanes[lane_of(w, io)].resp[io->op];
 	uint64_t *due_ns = &w->paced->dues[io->slot];
 
 	if (lb_is_good(io)) {

@@ -59,22 +59,33 @@ static int no_buffers(struct lb_err *err, uint64_t bytes)
 		(unsigned long long)bytes >> 20);
 }
 
+/* How many slabs the pools of the first N_SIZES have. */
+static uint32_t pool_slabs(const struct lb_worker *w, uint32_t n_sizes)
+{
+	uint32_t n = 0;
+
+	for (uint32_t s = 0; s < n_sizes && w->data[s]; s++)
+		n += w->data[s]->n_slabs;
+	return n;
+}
+
 /*
  * A few large slabs for all buffers of the worker; each slot's buffer lies in one of them. Before
- * them come those of the pool that writes take their data from, if there are any.
+ * them come those of the pools that writes take their data from, if there are any.
  */
 static int make_buffers(struct lb_worker *w, uint64_t slot_bytes, struct lb_err *err)
 {
 	uint64_t per_slab = SLAB_MAX / slot_bytes, left = w->n_ios;
-	uint32_t n_pool = w->data ? w->data->n_slabs : 0;
+	uint32_t n_pool = pool_slabs(w, LB_SIZES_MAX);
 	uint32_t n_own = w->reads ? (uint32_t)((w->n_ios + per_slab - 1) / per_slab) : 0;
 
 	w->slabs = calloc(n_pool + n_own + 1, sizeof(*w->slabs));
 	if (!w->slabs)
 		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
 	w->n_slabs = w->n_pool_slabs = n_pool;
-	if (n_pool)
-		memcpy(w->slabs, w->data->slabs, n_pool * sizeof(*w->slabs));
+	for (uint32_t s = 0; s < LB_SIZES_MAX && w->data[s]; s++)
+		memcpy(w->slabs + pool_slabs(w, s), w->data[s]->slabs,
+			w->data[s]->n_slabs * sizeof(*w->slabs));
 	for (; w->n_slabs < n_pool + n_own; w->n_slabs++, left -= per_slab) {
 		size_t len = whole_pages((left < per_slab ? left : per_slab) * slot_bytes);
 
@@ -92,44 +103,50 @@ static int make_buffers(struct lb_worker *w, uint64_t slot_bytes, struct lb_err 
 	return 0;
 }
 
-/* The worker's lanes and slots as the plan says; LUNs are numbered anew for its engine. */
-static int make_lanes(struct lb_worker *w)
+static int alloc_lanes(struct lb_worker *w)
 {
-	const struct lb_plan *plan = w->board->plan;
+	size_t n = (size_t)w->n_lanes * w->n_sizes;
 
-	w->lanes = aligned_alloc(64, w->n_lanes * sizeof(*w->lanes));
-	w->patterns = calloc(w->n_lanes, sizeof(*w->patterns));
-	w->writes = calloc(w->n_lanes, sizeof(*w->writes));
+	w->lanes = aligned_alloc(64, n * sizeof(*w->lanes));
+	w->writes = calloc(n, sizeof(*w->writes));
+	w->aims = calloc(w->n_lanes, sizeof(*w->aims));
 	w->fds = calloc(w->n_lanes, sizeof(*w->fds));
 	w->parked = calloc(w->n_ios, sizeof(struct lb_io *));
-	if (!w->lanes || !w->patterns || !w->writes || !w->fds || !w->parked)
+	if (!w->lanes || !w->writes || !w->aims || !w->fds || !w->parked)
 		return -ENOMEM;
-	for (uint32_t l = 0; l < w->n_lanes; l++) {
-		const struct lb_lane_plan *lp = &plan->lanes[w->first_lane + l];
-		const struct lb_stream *stream = &plan->phases[0].streams[lp->stream];
+	return 0;
+}
 
-		w->writes[l] = (struct lb_lane_writes){.data = w->data,
-			.first_block = lp->first_block,
-			.first_slot = w->first_slot};
-		lb_lane_init(
-			&w->lanes[l], w->board, w->first_lane + l, &w->patterns[l], &w->writes[l]);
-		w->reads |= stream->read_pct > 0;
-		w->fds[l] = plan->luns[lp->lun]->fd;
-		lb_worker_shares(w, lp);
-		w->is_near_count |= w->count && w->lanes[l].near_full_at == LB_NEVER;
-		for (uint32_t i = 0; i < lp->qd; i++) {
-			uint32_t slot = lp->slot - w->first_slot + i;
+/* The L-th lane of the worker, and its slots; LUNs are numbered anew for its engine. */
+static void make_lane(struct lb_worker *w, uint32_t l)
+{
+	const struct lb_plan *plan = w->board->plan;
+	const struct lb_lane_plan *lp = &plan->lanes[w->first_lane + l];
+	const struct lb_stream *stream = &plan->phases[0].streams[lp->stream];
+	struct lb_lane *lane = &w->lanes[l * w->n_sizes];
+	struct lb_lane_writes *writes = &w->writes[l * w->n_sizes];
 
-			w->ios[slot] = (struct lb_io){.lane = &w->lanes[l],
-				.len = (uint32_t)stream->size_bytes,
-				.slot = slot,
-				.fd = w->fds[l],
-				.lun = l,
-				.op = stream->read_pct ? LB_READ : LB_WRITE,
-				.is_dsync = stream->is_dsync};
-		}
+	for (uint32_t s = 0; s < stream->sizes.n; s++)
+		writes[s] = (struct lb_lane_writes){.data = w->data[s],
+			.first_block = lp->first_block[s],
+			.first_slot = w->first_slot,
+			.first_slab = pool_slabs(w, s)};
+	lb_lane_init(lane, w->board, w->first_lane + l, &w->aims[l], writes);
+	w->reads |= stream->read_pct > 0;
+	w->fds[l] = plan->luns[lp->lun]->fd;
+	lb_worker_shares(w, lp);
+	w->is_near_count |= w->count && lane->near_full_at == LB_NEVER;
+	for (uint32_t i = 0; i < lp->qd; i++) {
+		uint32_t slot = lp->slot - w->first_slot + i;
+
+		w->ios[slot] = (struct lb_io){.lane = lane,
+			.len = (uint32_t)stream->size_bytes,
+			.slot = slot,
+			.fd = w->fds[l],
+			.lun = l,
+			.op = stream->read_pct ? LB_READ : LB_WRITE,
+			.is_dsync = stream->is_dsync};
 	}
-	return lb_paced_make(w);
 }
 
 int lb_worker_set_up(struct lb_worker *w, const struct lb_config *cfg, struct lb_err *err)
@@ -151,7 +168,12 @@ int lb_worker_set_up(struct lb_worker *w, const struct lb_config *cfg, struct lb
 	 */
 	if (w->ops->caps & LB_CAP_DEPTH_ONE)
 		unshare(CLONE_FILES);
-	if (make_lanes(w))
+	w->n_sizes = w->board->plan->n_sizes;
+	if (alloc_lanes(w))
+		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
+	for (uint32_t l = 0; l < w->n_lanes; l++)
+		make_lane(w, l);
+	if (lb_paced_make(w))
 		return lb_fail(err, LB_ST_UNAVAILABLE, ENOMEM, "out of memory");
 	ret = make_buffers(w, w->board->plan->slot_bytes, err);
 	if (ret)
@@ -160,7 +182,7 @@ int lb_worker_set_up(struct lb_worker *w, const struct lb_config *cfg, struct lb
 		.n_fds = w->n_lanes,
 		.ios = w->ios,
 		.n_ios = w->n_ios,
-		.bufs_move = w->data != NULL,
+		.ios_vary = w->data[0] || w->n_sizes > 1,
 		.slabs = w->slabs,
 		.n_slabs = w->n_slabs,
 		.opts = cfg->null_opts,
@@ -176,7 +198,7 @@ void lb_worker_tear_down(struct lb_worker *w)
 	free_buffers(w);
 	lb_paced_done(w);
 	free(w->lanes);
-	free(w->patterns);
+	free(w->aims);
 	free(w->writes);
 	free(w->fds);
 	free(w->parked);

@@ -36,11 +36,21 @@ static void sample_data(struct lb_lane *lane, struct lb_cell *cell, const struct
 	cell->zero_samples += is_all_zero(io->buf, io->len);
 }
 
-/* From 1 ms, doubling to a second while nothing of the lane succeeds. */
-static void back_off(struct lb_lane *lane, uint64_t t)
+/* Of LANE, the first of its sizes, all that succeeded. */
+static uint64_t count_good(const struct lb_worker *w, const struct lb_lane *lane)
 {
-	const struct lb_cell *r = lane->cell[LB_READ], *w = lane->cell[LB_WRITE];
-	uint64_t good = r->xfers + r->outside + w->xfers + w->outside;
+	uint64_t good = 0;
+
+	for (uint32_t s = 0; s < w->n_sizes; s++)
+		for (int op = 0; op < LB_OPS; op++)
+			good += lane[s].cell[op]->xfers + lane[s].cell[op]->outside;
+	return good;
+}
+
+/* From 1 ms, doubling to a second while nothing of the lane succeeds. */
+static void back_off(const struct lb_worker *w, struct lb_lane *lane, uint64_t t)
+{
+	uint64_t good = count_good(w, lane);
 
 	if (t < lane->backoff_until_ns)
 		return; /* of the same moment */
@@ -68,13 +78,13 @@ static void note_error(const struct lb_io *io, uint64_t t, bool in_window)
 
 void lb_take_error(struct lb_worker *w, struct lb_io *io, uint64_t t, bool in_window)
 {
-	struct lb_lane *lane = io->lane;
-	struct lb_cell *cell = lane->cell[io->op];
+	struct lb_lane *lane = lb_lane_first(io->lane);
+	struct lb_cell *cell = io->lane->cell[io->op];
 
 	note_error(io, t, in_window);
 	if (in_window)
 		lb_take_pulse(cell, t, w->sharing);
-	back_off(lane, t);
+	back_off(w, lane, t);
 	io->issue_ns = 0;
 	lb_lane_rests(lane);
 	if (w->paced)
@@ -281,7 +291,7 @@ uint32_t lb_take_retired(struct lb_worker *w, struct lb_io **batch, uint32_t n)
 	if (n_retired == w->n_retired)
 		return n;
 	w->n_retired = n_retired;
-	for (uint32_t i = 0; i < w->n_lanes; i++)
+	for (uint32_t i = 0; i < w->n_lanes * w->n_sizes; i++)
 		w->lanes[i].is_retired = atomic_load_explicit(
 			&w->lanes[i].cell[LB_READ]->lun->retired_ns, memory_order_relaxed);
 	n = drop_retired(w, batch, n);

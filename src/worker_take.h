@@ -51,12 +51,14 @@ void lb_take_close(struct lb_worker *w);
 /* One more I/O of LANE is about to be in flight; one that was is not any more. */
 static inline void lb_lane_wakes(struct lb_lane *lane, uint64_t t)
 {
+	lane = lb_lane_first(lane);
 	if (lane->n_resting-- == lane->qd)
 		lb_pulse_begin(lane->cell[LB_READ]->lun, t);
 }
 
 static inline void lb_lane_rests(struct lb_lane *lane)
 {
+	lane = lb_lane_first(lane);
 	if (++lane->n_resting == lane->qd)
 		lb_pulse_rest(lane->cell[LB_READ]->lun);
 }

@@ -166,6 +166,51 @@ def _():
         has(r.err, "its region holds 3 transfers of --size 1M, --seq-streams 4 needs as many")
 
 
+@test("a mix of sizes: each request of one of them, on a multiple of itself, in the asked share, to the kernel's count")
+def _():
+    with loop_of((64 << 20) + 512) as lun, trace(lun) as issued:
+        for how in (["--engine", "io_uring"], ["--engine", "libaio", "--workers", 2, "--threads-per-lun", 2],
+                    ["--engine", "sync", "--qd", 4]):
+            issued()
+            doc = result(0, "--size", "4k:50,24k:30,64k:20", "--count", 3000, "--time", "20s", *how, lun)
+            seen = [(sector, n) for sector, n in issued() if n >= 8]  # the look at NOWAIT before the run is smaller
+            sizes = collections.Counter(n for _, n in seen)
+            # neighbours may have been joined, rarely
+            ok(sum(sizes[n] for n in (8, 48, 128)) >= .99 * len(seen), f"requests by sectors, {how}: {sizes}")
+            for n, pct in ((8, 50), (48, 30), (128, 20)):
+                between(sizes[n] / len(seen), pct / 100 - .02, pct / 100 + .02, f"share of {n} sectors, {how}")
+                eq([x for x, length in seen if length == n and x % n], [], f"requests of {n} sectors off their multiples, {how}")
+            row = doc["luns"][0]
+            eq(row["xfers"], 3000, "xfers")
+            eq([(f["op"], f["size_bytes"]) for f in row["by_size"]], [("read", 4096), ("read", 24576), ("read", 65536)], "rows")
+            eq(sum(f["xfers"] for f in row["by_size"]), 3000, "xfers by size")
+            eq(sum(f["bytes"] for f in row["by_size"]), row["bytes"], "bytes by size")
+            eq(row["bytes_issued"], row["kernel_bytes"], "bytes by the kernel's count")
+            series = row["series"]["read"]
+            eq((sum(series["xfers"]), sum(series["bytes"])), (row["xfers"], row["bytes"]), "the series added up")
+            eq(min(f["latency"]["min_ns"] for f in row["by_size"]), row["latency"]["min_ns"], "the shortest latency")
+            eq(len({f["latency"]["mean_ns"] for f in row["by_size"]}), 3, "different means")
+            eq([(x["size_bytes"], x["pct"]) for x in doc["plan"]["phases"][0]["streams"][0]["sizes"]],
+               [(4096, 50), (24576, 30), (65536, 20)], "in the plan")
+
+
+@test("a sequential mix of sizes goes end to end")
+def _():
+    with loop_of("8M") as lun, trace(lun) as issued:
+        result(0, "--pat", "seq", "--size", "512:20,4k:50,20k:30", "--qd", 1, "--count", 3000, "--time", "20s", lun)
+        seen = issued()[1:]  # the look at NOWAIT
+        at = 0
+        for sector, n in seen:
+            if sector == 0 and at:
+                ok(16384 - 40 < at <= 16384, f"began anew at {at}")
+            else:
+                eq(sector, at, "sector")
+            at = sector + n
+        sizes = collections.Counter(n for _, n in seen)
+        eq(sorted(sizes), [1, 8, 40], "sizes in sectors")
+        between(sizes[8] / len(seen), .48, .52, "share of 4k")
+
+
 @test("a transfer is one request, of its own size")
 def _():
     with loop_of("1T", on="tmpfs") as lun, trace(lun) as issued:  # so large that no two are neighbours

@@ -14,6 +14,8 @@ int main(int argc, char **argv)
 	const char *overwrite[64], *targets[256];
 	struct lb_config cfg = {.targets = targets,
 		.size_bytes = 512,
+		.sizes = {1, {512}, {100}},
+		.seq_streams = 1,
 		.region = {.end = 1000000, .start_is_ppm = true, .end_is_ppm = true}};
 	size_t n_overwrite = 0, n, refused;
 	struct lb_lun *luns;
@@ -28,7 +30,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[i], "--open"))
 			do_open = true;
 		else if (!strcmp(argv[i], "--4kn"))
-			cfg.size_bytes = 4096;
+			cfg.size_bytes = cfg.sizes.bytes[0] = 4096;
 		else if (!strcmp(argv[i], "--overwrite") && i + 1 < argc && n_overwrite < 64)
 			overwrite[n_overwrite++] = argv[++i];
 		else if (cfg.n_targets < 256)

@@ -116,7 +116,9 @@ static inline struct made *made_new(uint32_t n_luns, uint32_t n_workers, uint32_
 		.read_pct = 100,
 		.pat = {.kind = LB_RAND},
 		.n_seq_streams = 1,
+		.sizes = {1, {16384}, {100}},
 		.size_bytes = 16384,
+		.block_bytes = 16384,
 		.qd = qd};
 	m->phase = (struct lb_phase){
 		.name = "main", .streams = &m->stream, .n_streams = 1, .time_ns = 10 * SEC};
@@ -136,6 +138,7 @@ static inline struct made *made_new(uint32_t n_luns, uint32_t n_workers, uint32_
 		.n_workers = n_workers,
 		.n_slots = n_luns * qd,
 		.n_hists = n_luns * LB_OPS,
+		.n_sizes = 1,
 		.n_cursors = n_luns,
 		.slot_bytes = 16384};
 	m->group = (struct lb_group){
@@ -242,8 +245,12 @@ static inline void made_outstanding(struct made *m, uint32_t lane, uint32_t n, u
 {
 	struct lb_lun_state *lun = &m->board.lun_states[m->plan.lanes[lane].lun];
 
-	for (uint32_t i = 0; i < n; i++)
-		m->board.ios[m->plan.lanes[lane].slot + i].issue_ns = m->outcome.end_ns - age_ns;
+	for (uint32_t i = 0; i < n; i++) {
+		struct lb_io *io = &m->board.ios[m->plan.lanes[lane].slot + i];
+
+		io->issue_ns = m->outcome.end_ns - age_ns;
+		io->len = (uint32_t)m->stream.size_bytes;
+	}
 	lun->last_ns = m->outcome.end_ns - age_ns;
 	lun->n_busy = 1;
 }

@@ -391,7 +391,7 @@ static inline struct made *scene_extremes(void)
 {
 	struct made *m = made_new(3, 1, 4096);
 
-	m->stream.size_bytes = 64 << 20;
+	m->stream.size_bytes = m->stream.sizes.bytes[0] = 64 << 20;
 	m->stream.pat = (struct lb_pat){.kind = LB_ZIPF, .theta_e4 = 9900};
 	m->cfg.hist = LB_HIST_TOTAL;
 	m->board.luns[0].size_bytes = 20ull << 40;

@@ -45,6 +45,8 @@ static int make_bench(void **state)
 	assert_int_equal(chdir(b->dir), 0);
 	b->cfg.targets = b->targets;
 	b->cfg.size_bytes = 16384;
+	b->cfg.sizes = (struct lb_sizes){1, {16384}, {100}};
+	b->cfg.seq_streams = 1;
 	b->cfg.region = (struct lb_region){.end = 1000000, .end_is_ppm = true};
 	*state = b;
 	return 0;

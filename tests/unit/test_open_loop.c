@@ -393,7 +393,7 @@ static void sequential_is_in_order(void **state)
 	assert_int_equal(rig_lun(&g, 0)->ios_issued, 1000);
 	for (int i = 0; i < 8; i++)
 		assert_true(g.board->ios[i].offset_bytes <= 999 * 4096);
-	assert_int_equal(g.worker.lanes[0].pattern->next, 1000);
+	assert_int_equal(g.worker.lanes[0].aim->pattern.next, 1000);
 	rig_done(&g);
 }
 

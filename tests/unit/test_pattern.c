@@ -123,6 +123,7 @@ static struct lb_pattern pattern_of(struct lb_pat pat, uint64_t n, uint64_t seed
 {
 	struct lb_pattern_cfg c = {.pat = pat,
 		.n_blocks = n,
+		.block_bytes = 1,
 		.n_seq_streams = 1,
 		.n_lanes = 1,
 		.seed = seed,
@@ -145,10 +146,10 @@ static void a_seed_and_a_lun_choose_the_order(void **state)
 	(void)state;
 	lb_rng_seed(&rng, 1, 0);
 	for (int i = 0; i < 1000; i++) {
-		uint64_t at = lb_pattern_next(&p[0], &rng, 0);
+		uint64_t at = lb_pattern_next(&p[0], &rng, 0, 1);
 
 		for (int k = 1; k < 4; k++)
-			same[k] += lb_pattern_next(&p[k], &rng, 0) == at;
+			same[k] += lb_pattern_next(&p[k], &rng, 0, 1) == at;
 	}
 	assert_int_equal(same[1], 1000);
 	assert_int_equal(same[2], 0);
@@ -241,7 +242,7 @@ static uint64_t share_of(struct lb_pattern *p, uint64_t draws, const uint8_t *is
 
 	lb_rng_seed(&rng, 11, 0);
 	for (uint64_t i = 0; i < draws; i++) {
-		uint64_t at = lb_pattern_next(p, &rng, 0);
+		uint64_t at = lb_pattern_next(p, &rng, 0, 1);
 
 		assert_true(at < p->cfg.n_blocks);
 		n_hot += is_hot[at];
@@ -263,7 +264,7 @@ static void hot_blocks_get_their_share(void **state)
 	(void)state;
 	lb_rng_seed(&rng, 3, 0);
 	for (int i = 0; i < DRAWS; i++)
-		n[lb_pattern_next(&p, &rng, 0)]++;
+		n[lb_pattern_next(&p, &rng, 0, 1)]++;
 	for (int i = 0; i < BLOCKS; i++) {
 		double expected = (is_hot[i] = n[i] > 2000) ? 4000 : 250;
 
@@ -293,10 +294,10 @@ static void few_blocks_have_a_hot_one(void **state)
 	(void)state;
 	lb_rng_seed(&rng, 3, 0);
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(lb_pattern_next(&p, &rng, 0), 0);
+		assert_int_equal(lb_pattern_next(&p, &rng, 0, 1), 0);
 	p = pattern_of(pat, 2, 1, 0);
 	for (int i = 0; i < 1000; i++)
-		n[lb_pattern_next(&p, &rng, 0)]++;
+		n[lb_pattern_next(&p, &rng, 0, 1)]++;
 	assert_in_range(n[0], 430, 570);
 	p = pattern_of(most, 2, 1, 0); /* rounded, both were hot */
 	assert_int_equal(p.n_hot, 1);
@@ -316,7 +317,7 @@ static void zipf_is_scattered(void **state)
 
 		lb_rng_seed(&rng, 1, lane);
 		for (int i = 0; i < 100000; i++)
-			n[lb_pattern_next(&p, &rng, 0)]++;
+			n[lb_pattern_next(&p, &rng, 0, 1)]++;
 		for (uint64_t i = 0; i < 1000; i++)
 			top = n[i] > n[top] ? i : top;
 		for (uint64_t i = 0; i < 1000; i++)
@@ -338,6 +339,7 @@ static void make_lanes(struct lb_pattern *p, struct lb_cursor *cursors, uint64_t
 	for (uint32_t l = 0; l < n_lanes; l++) {
 		struct lb_pattern_cfg c = {.pat = {.kind = LB_SEQ},
 			.n_blocks = n,
+			.block_bytes = 1,
 			.cursors = cursors,
 			.n_seq_streams = streams,
 			.lane = l,
@@ -360,10 +362,10 @@ static void streams_have_parts_of_their_own(void **state)
 	make_lanes(&p, cursors, 10, 3, 1);
 	for (int i = 0; i < 7; i++)
 		for (uint32_t slot = 0; slot < 3; slot++)
-			assert_int_equal(lb_pattern_next(&p, NULL, slot), want[slot][i]);
+			assert_int_equal(lb_pattern_next(&p, NULL, slot, 1), want[slot][i]);
 	assert_int_equal(
-		lb_pattern_next(&p, NULL, 3), 3); /* the fourth slot is the first stream's */
-	assert_int_equal(lb_pattern_next(&p, NULL, 5), 8);
+		lb_pattern_next(&p, NULL, 3, 1), 3); /* the fourth slot is the first stream's */
+	assert_int_equal(lb_pattern_next(&p, NULL, 5, 1), 8);
 }
 
 /* qd 7 in lanes of 4 and 3 slots, 3 streams: slots are dealt 3, 2, 2, and streams go on as one. */
@@ -376,7 +378,7 @@ static void lanes_share_the_streams(void **state)
 	(void)state;
 	make_lanes(p, cursors, 300, 3, 2);
 	for (uint32_t slot = 0; slot < 7; slot++) {
-		uint64_t at = lb_pattern_next(&p[slot % 2], NULL, 10 * (slot % 2) + slot / 2);
+		uint64_t at = lb_pattern_next(&p[slot % 2], NULL, 10 * (slot % 2) + slot / 2, 1);
 		uint64_t stream = at / 100;
 
 		assert_int_equal(at, first[stream] + slots[stream]);
@@ -387,6 +389,54 @@ static void lanes_share_the_streams(void **state)
 	assert_int_equal(slots[2], 2);
 }
 
+/*
+ * A mix of 1, 2 and 3 blocks in ten: end to end, and what does not fit any more begins at the
+ * start; by a lane alone, and by two that share the cursor.
+ */
+static void sizes_follow_each_other(void **state)
+{
+	static const uint64_t size[] = {3, 2, 3, 1, 2, 3, 3, 3, 1, 1, 2};
+	static const uint64_t want[] = {0, 3, 5, 8, 0, 2, 5, 0, 3, 4, 5};
+	struct lb_cursor cursor = {0};
+	struct lb_pattern p[2];
+
+	(void)state;
+	for (uint32_t n_lanes = 1; n_lanes <= 2; n_lanes++) {
+		make_lanes(p, &cursor, 10, 1, n_lanes);
+		for (size_t i = 0; i < sizeof(size) / sizeof(size[0]); i++)
+			assert_int_equal(
+				lb_pattern_next(&p[i % n_lanes], NULL, 0, size[i]), want[i]);
+	}
+}
+
+/* Hot places are hot for all sizes: small ones lie in the blocks that large ones are, on their own
+ * multiples, and none past the end. */
+static void small_ones_lie_in_hot_blocks(void **state)
+{
+	const struct lb_pat pat = {.kind = LB_HOT, .hot_ppm = 100000, .hot_xfers_ppm = 900000};
+	struct lb_pattern p = pattern_of(pat, 10, 1, 0);
+	uint64_t hot = lb_perm_at(&p.perm, 0), n_hot = 0, seen[10] = {0};
+	struct lb_rng rng;
+
+	(void)state;
+	p.cfg.block_bytes = 1000;
+	lb_rng_seed(&rng, 5, 0);
+	for (int i = 0; i < 100000; i++) {
+		uint64_t at = lb_pattern_next(&p, &rng, 0, 100);
+
+		assert_int_equal(at % 100, 0);
+		assert_true(at + 100 <= 10000);
+		n_hot += at / 1000 == hot;
+		seen[at % 1000 / 100]++;
+		at = lb_pattern_next(&p, &rng, 0, 300); /* no part of 1000 */
+		assert_int_equal(at % 300, 0);
+		assert_true(at + 300 <= 10000);
+	}
+	assert_in_range(n_hot, 89500, 90500);
+	for (int i = 0; i < 10; i++)
+		assert_in_range(seen[i], 9600, 10400);
+}
+
 static void a_stream_may_have_one_block(void **state)
 {
 	struct lb_cursor cursors[5] = {0};
@@ -395,10 +445,10 @@ static void a_stream_may_have_one_block(void **state)
 	(void)state;
 	make_lanes(&p, cursors, 5, 5, 1);
 	for (uint32_t i = 0; i < 20; i++)
-		assert_int_equal(lb_pattern_next(&p, NULL, i % 5), i % 5);
+		assert_int_equal(lb_pattern_next(&p, NULL, i % 5, 1), i % 5);
 	make_lanes(&p, cursors, BLOCKS_OF_20T, 5, 1);
 	atomic_store(&cursors[4].blocks, BLOCKS_OF_20T / 5 - 1);
-	assert_int_equal(lb_pattern_next(&p, NULL, 4), BLOCKS_OF_20T - 1);
+	assert_int_equal(lb_pattern_next(&p, NULL, 4, 1), BLOCKS_OF_20T - 1);
 }
 
 int main(void)
@@ -414,6 +464,8 @@ int main(void)
 		cmocka_unit_test(zipf_is_scattered),
 		cmocka_unit_test(streams_have_parts_of_their_own),
 		cmocka_unit_test(lanes_share_the_streams),
+		cmocka_unit_test(sizes_follow_each_other),
+		cmocka_unit_test(small_ones_lie_in_hot_blocks),
 		cmocka_unit_test(a_stream_may_have_one_block),
 	};
 

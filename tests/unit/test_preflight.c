@@ -239,7 +239,7 @@ static void what_a_plan_needs(void **state)
 	assert_int_equal(need.aio_slots, 0);
 	assert_int_equal(need.files, 3);
 	assert_int_equal(need.locked_bytes, 2 * (2 << 20)); /* two workers have slots */
-	m->plan.n_blocks = data.n_blocks;
+	m->plan.n_blocks[0] = data.n_blocks;
 	m->stream.read_pct = 50; /* each of the three rings has the whole pool */
 	lb_need_of(&need, &m->plan);
 	assert_int_equal(need.locked_bytes, 2 * (2 << 20) + 3 * lb_data_pool_bytes(&data));

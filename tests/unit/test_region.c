@@ -26,13 +26,22 @@ static struct lb_region ppm(uint64_t start, uint64_t end)
 		.start = start, .end = end, .start_is_ppm = true, .end_is_ppm = true};
 }
 
+static struct lb_config cfg_of(struct lb_region region, uint64_t size, uint32_t n_streams)
+{
+	return (struct lb_config){.region = region,
+		.size_bytes = size,
+		.sizes = {1, {size}, {100}},
+		.seq_streams = n_streams};
+}
+
 static void fits(uint64_t lun_bytes, uint32_t logical, struct lb_region r, uint64_t size,
 	uint64_t start, uint64_t end)
 {
 	struct lb_lun lun = {.size_bytes = lun_bytes, .logical_block = logical};
+	struct lb_config cfg = cfg_of(r, size, 1);
 	struct lb_err err = {0};
 
-	assert_int_equal(lb_region_fit(&lun, &r, size, 1, &err), 0);
+	assert_int_equal(lb_region_fit(&lun, &cfg, &err), 0);
 	assert_int_equal(lun.region_start, start);
 	assert_int_equal(lun.region_end, end);
 	/* what every fit must hold */
@@ -45,9 +54,10 @@ static void fails(
 	uint64_t lun_bytes, uint32_t logical, struct lb_region r, uint64_t size, const char *text)
 {
 	struct lb_lun lun = {.size_bytes = lun_bytes, .logical_block = logical};
+	struct lb_config cfg = cfg_of(r, size, 1);
 	struct lb_err err = {0};
 
-	assert_int_equal(lb_region_fit(&lun, &r, size, 1, &err), -EINVAL);
+	assert_int_equal(lb_region_fit(&lun, &cfg, &err), -EINVAL);
 	assert_int_equal(err.status, LB_ST_USAGE);
 	assert_string_equal(err.text, text);
 	assert_int_equal(lun.region_end, 0);
@@ -56,12 +66,14 @@ static void fails(
 static void each_stream_needs_a_transfer(void **state)
 {
 	struct lb_lun lun = {.size_bytes = 64 * K + 512, .logical_block = 512};
+	struct lb_config cfg = cfg_of(whole, 16 * K, 4);
 	struct lb_err err = {0};
 
 	(void)state;
-	assert_int_equal(lb_region_fit(&lun, &whole, 16 * K, 4, &err), 0);
+	assert_int_equal(lb_region_fit(&lun, &cfg, &err), 0);
 	lun.region_end = 0;
-	assert_int_equal(lb_region_fit(&lun, &whole, 16 * K, 5, &err), -EINVAL);
+	cfg.seq_streams = 5;
+	assert_int_equal(lb_region_fit(&lun, &cfg, &err), -EINVAL);
 	assert_int_equal(err.status, LB_ST_USAGE);
 	assert_string_equal(err.text,
 		"its region holds 4 transfers of --size 16k, --seq-streams 5 needs as many");

@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -79,27 +80,29 @@ static void a_seed_repeats_and_lanes_differ(void **state)
 	assert_int_equal(same, 0);
 }
 
-/* LANE becomes one of KIND; its state is P. */
-static void set_pattern(struct lb_lane *lane, struct lb_pattern *p, enum lb_pat_kind kind,
+/* LANE becomes one of KIND; its state is AIM. */
+static void set_pattern(struct lb_lane *lane, struct lb_aim *aim, enum lb_pat_kind kind,
 	struct lb_cursor *cursor, bool shares_cursor)
 {
 	struct lb_pattern_cfg c = {.pat = {.kind = kind},
 		.n_blocks = lane->n_blocks,
+		.block_bytes = lane->block_bytes,
 		.cursors = cursor,
 		.n_seq_streams = 1,
 		.n_lanes = shares_cursor ? 2 : 1,
 		.seed = 1};
 
-	lb_pattern_init(p, &c);
+	*aim = (struct lb_aim){.has_pattern = true};
+	lb_pattern_init(&aim->pattern, &c);
 	lane->is_plain = false;
-	lane->pattern = p;
+	lane->aim = aim;
 }
 
 static void sequential_wraps(void **state)
 {
 	struct lb_lane lane = lane_of(3, 0);
 	struct lb_cursor cursor = {0};
-	struct lb_pattern p;
+	struct lb_aim p;
 
 	(void)state;
 	set_pattern(&lane, &p, LB_SEQ, &cursor, false);
@@ -111,7 +114,7 @@ static void lanes_share_one_cursor(void **state)
 {
 	struct lb_cursor cursor = {0};
 	struct lb_lane a = lane_of(5, 0), b = a;
-	struct lb_pattern pa, pb;
+	struct lb_aim pa, pb;
 
 	(void)state;
 	set_pattern(&a, &pa, LB_SEQ, &cursor, true);
@@ -128,7 +131,7 @@ static void lanes_share_one_permutation(void **state)
 	enum { BLOCKS = 1000 };
 	struct lb_cursor cursor = {0};
 	struct lb_lane a = lane_of(BLOCKS, 0), b = lane_of(BLOCKS, 5);
-	struct lb_pattern pa, pb;
+	struct lb_aim pa, pb;
 	uint64_t first[BLOCKS], n_seen = 0;
 	bool seen[BLOCKS] = {false};
 
@@ -155,7 +158,7 @@ static void a_deck_keeps_the_share(void **state)
 	for (size_t s = 0; s < sizeof(shares); s++) {
 		struct lb_deck deck;
 
-		lb_deck_init(&deck, shares[s], 1, s);
+		lb_deck_init(&deck, (uint8_t[]){shares[s], (uint8_t)(100 - shares[s])}, 2, 1, s);
 		for (int round = 0; round < 20; round++) {
 			int reads = 0;
 
@@ -165,6 +168,30 @@ static void a_deck_keeps_the_share(void **state)
 			assert_int_equal(reads, shares[s]);
 			if (round && shares[s] == 30)
 				assert_memory_not_equal(first, second, sizeof(first));
+		}
+	}
+}
+
+/* Of several kinds too, exactly, and never far from it on the way. */
+static void a_deck_of_many_kinds(void **state)
+{
+	static const uint8_t pcts[][LB_DECK_KINDS] = {
+		{1, 1, 1, 1, 1, 1, 1, 93}, {34, 33, 33}, {50, 25, 13, 12}, {90, 10}, {100}};
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(pcts) / sizeof(pcts[0]); c++) {
+		for (uint64_t lane = 0; lane < 100; lane++) {
+			struct lb_deck deck;
+			int dealt[LB_DECK_KINDS] = {0};
+
+			lb_deck_init(&deck, pcts[c], LB_DECK_KINDS, 1, lane);
+			for (int i = 1; i <= 300; i++) {
+				dealt[lb_deck_deal(&deck)]++;
+				for (int k = 0; k < (int)LB_DECK_KINDS; k++)
+					assert_true(abs(100 * dealt[k] - i * pcts[c][k]) < 600);
+			}
+			for (int k = 0; k < (int)LB_DECK_KINDS; k++)
+				assert_int_equal(dealt[k], 3 * pcts[c][k]);
 		}
 	}
 }
@@ -179,7 +206,7 @@ static void parts_of_decks_keep_the_share_together(void **state)
 		for (uint64_t lane = 0; lane < 64; lane++) {
 			struct lb_deck deck;
 
-			lb_deck_init(&deck, pct, 1, lane);
+			lb_deck_init(&deck, (uint8_t[]){pct, (uint8_t)(100 - pct)}, 2, 1, lane);
 			for (int i = 0; i < 37; i++)
 				reads += lb_deck_deal(&deck) == LB_READ;
 		}
@@ -198,6 +225,7 @@ int main(void)
 		cmocka_unit_test(lanes_share_one_cursor),
 		cmocka_unit_test(lanes_share_one_permutation),
 		cmocka_unit_test(a_deck_keeps_the_share),
+		cmocka_unit_test(a_deck_of_many_kinds),
 		cmocka_unit_test(parts_of_decks_keep_the_share_together),
 	};
 

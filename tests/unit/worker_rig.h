@@ -95,7 +95,7 @@ static inline void rig_cells(struct rig *g)
 	struct lb_board *b = g->board;
 	const struct lb_plan *p = b->plan;
 
-	b->cells = rig_alloc(g, (size_t)p->n_lanes * LB_OPS, sizeof(*b->cells));
+	b->cells = rig_alloc(g, (size_t)p->n_lanes * p->n_sizes * LB_OPS, sizeof(*b->cells));
 	b->faults = rig_alloc(g, p->n_lanes, sizeof(*b->faults));
 	b->hists = rig_alloc(g, p->n_hists, sizeof(*b->hists));
 	b->ios = rig_alloc(g, p->n_slots, sizeof(*b->ios));
@@ -114,12 +114,13 @@ static inline void rig_lane(struct rig *g, uint32_t l)
 	const struct lb_lane_plan *lp = &g->board->plan->lanes[l];
 	uint64_t slot_bytes = g->board->plan->slot_bytes;
 
-	lb_lane_init(&w->lanes[l], g->board, l, &w->patterns[l], &w->writes[l]);
+	lb_lane_init(
+		&w->lanes[l * w->n_sizes], g->board, l, &w->aims[l], &w->writes[l * w->n_sizes]);
 	w->fds[l] = g->board->luns[l].fd;
 	lb_worker_shares(w, lp);
-	w->is_near_count |= w->count && w->lanes[l].near_full_at == LB_NEVER;
+	w->is_near_count |= w->count && w->lanes[l * w->n_sizes].near_full_at == LB_NEVER;
 	for (uint32_t s = lp->slot; s < lp->slot + lp->qd; s++)
-		w->ios[s] = (struct lb_io){.lane = &w->lanes[l],
+		w->ios[s] = (struct lb_io){.lane = &w->lanes[l * w->n_sizes],
 			.buf = g->bufs + s * slot_bytes,
 			.len = (uint32_t)g->cfg.size_bytes,
 			.slot = s,
@@ -145,15 +146,16 @@ static inline void rig_worker(struct rig *g)
 		.ios = b->ios,
 		.n_ios = p->n_slots,
 		.n_lanes = p->n_lanes,
+		.n_sizes = p->n_sizes,
 		.count = p->phases[0].count,
 		.control = p->is_virtual ? &g->control : NULL,
 		.cpu = -1};
-	w->lanes = aligned_alloc(64, p->n_lanes * sizeof(*w->lanes));
-	w->patterns = calloc(p->n_lanes, sizeof(*w->patterns));
-	w->writes = calloc(p->n_lanes, sizeof(*w->writes));
+	w->lanes = aligned_alloc(64, p->n_lanes * p->n_sizes * sizeof(*w->lanes));
+	w->aims = calloc(p->n_lanes, sizeof(*w->aims));
+	w->writes = calloc(p->n_lanes * p->n_sizes, sizeof(*w->writes));
 	w->fds = calloc(p->n_lanes, sizeof(*w->fds));
 	w->parked = calloc(p->n_slots, sizeof(struct lb_io *));
-	assert_true(w->lanes && w->patterns && w->writes && w->fds && w->parked);
+	assert_true(w->lanes && w->aims && w->writes && w->fds && w->parked);
 	for (uint32_t l = 0; l < p->n_lanes; l++)
 		rig_lane(g, l);
 	assert_int_equal(lb_paced_make(w), 0);
@@ -216,16 +218,21 @@ static inline void rig_result(struct rig *g)
 }
 
 /* A whole run of the null engine on N targets, on its virtual clock. */
-static inline void rig_run(struct rig *g, const char *line)
+static inline void rig_run_sized(struct rig *g, const char *size, const char *line)
 {
 	char all[400];
 
-	snprintf(all, sizeof(all), "--engine null --size 4k %s", line);
+	snprintf(all, sizeof(all), "--engine null --size %s %s", size, line);
 	rig_make(g, all, -1);
 	assert_true(g->board->plan->is_virtual);
 	rig_loop(g);
 	assert_int_equal(g->ret, 0);
 	rig_result(g);
+}
+
+static inline void rig_run(struct rig *g, const char *line)
+{
+	rig_run_sized(g, "4k", line);
 }
 
 static inline void rig_done(struct rig *g)
@@ -234,7 +241,7 @@ static inline void rig_done(struct rig *g)
 	g->worker.ops->teardown(g->worker.engine);
 	lb_paced_done(&g->worker);
 	free(g->worker.lanes);
-	free(g->worker.patterns);
+	free(g->worker.aims);
 	free(g->worker.writes);
 	free(g->worker.fds);
 	free(g->worker.parked);

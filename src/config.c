@@ -209,6 +209,19 @@ static int check_seq_streams(const struct lb_config *cfg, struct lb_err *err)
 	return 0;
 }
 
+static int check_think(const struct lb_config *cfg, struct lb_err *err)
+{
+	if (cfg->think_ns && lb_config_is_paced(cfg))
+		return refuse(cfg, "think", err,
+			"goes with a closed loop: with a rate the next transfer comes when it is due");
+	/* a run by count alone ends when nothing comes back for so long */
+	if (cfg->count && !cfg->time_ns && cfg->think_ns >= lb_silence_ns(cfg->drain_ns))
+		return refuse(cfg, "think", err,
+			"is as long as a run with --count and without --time waits for a LUN: give "
+			"--time, or a longer --drain");
+	return 0;
+}
+
 static int check_cpus(const struct lb_config *cfg, struct lb_err *err)
 {
 	cpu_set_t may, not ;
@@ -424,6 +437,8 @@ int lb_config_check(struct lb_config *cfg, struct lb_err *err)
 			cfg->qd);
 	if (!rc)
 		rc = check_seq_streams(cfg, err);
+	if (!rc)
+		rc = check_think(cfg, err);
 	if (!rc)
 		rc = check_null_options(cfg, err);
 	if (!rc)

@@ -71,6 +71,7 @@ struct lb_config {
 	struct lb_sizes sizes;
 	uint64_t size_bytes; /* the only one or the largest of them; set by lb_config_check() */
 	uint32_t qd;
+	uint64_t think_ns;
 	uint64_t count;   /* xfers of the first LUN that end the run; 0: no such end */
 	uint64_t time_ns; /* 0: no such end */
 	uint64_t ramp_ns;

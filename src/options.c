@@ -149,6 +149,25 @@ const struct lb_opt lb_options[] = {
 		       "part of the latency.",
 	},
 	{
+		.name = "think",
+		.type = LB_OPT_DURATION,
+		.section = WORKLOAD,
+		.metavar = "TIME",
+		.offset = FIELD(think_ns),
+		.max = DAYS,
+		.dflt = "0",
+		.help = "how long each place in flight rests between two transfers, as users do",
+		.man = "How long each of the\n"
+		       ".Fl \\-qd\n"
+		       "places in flight rests when a transfer has come back before the next one is\n"
+		       "issued in it, as the sessions of users do: then\n"
+		       ".Fl \\-qd\n"
+		       "is the number of sessions on each LUN, and fewer are in flight.\n"
+		       "It is at least so long: how much longer is a matter of the host's timers, some\n"
+		       "tens of microseconds.\n"
+		       "No latency has this time in it.",
+	},
+	{
 		.name = "region",
 		.type = LB_OPT_CUSTOM,
 		.section = WORKLOAD,

@@ -88,6 +88,7 @@ static int make_streams(struct draft *d)
 		.block_bytes = d->cfg->pat.kind == LB_SEQ ? lb_sizes_unit(&d->cfg->sizes)
 							  : d->cfg->size_bytes,
 		.qd = d->cfg->qd,
+		.think_ns = d->cfg->think_ns,
 		.rate_milli_per_s =
 			d->cfg->rate_total_milli_per_s ?: d->cfg->rate_milli_per_s * p->n_luns,
 		.arrival = (enum lb_arrival)d->cfg->arrival,

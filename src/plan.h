@@ -32,6 +32,7 @@ struct lb_stream {
 	uint64_t block_bytes; /* what places are counted in: that, or of a mix that is seq its unit
 			       */
 	uint32_t qd;          /* per LUN */
+	uint64_t think_ns;    /* between a transfer's return and the next in its place */
 	uint64_t rate_milli_per_s; /* thousandths, of all its LUNs together; 0: closed loop */
 	enum lb_arrival arrival;
 	enum lb_catch_up catch_up;

@@ -371,6 +371,7 @@ static void put_streams(struct lb_json *j, const struct lb_phase *phase)
 		}
 		lb_json_close(j, ']');
 		lb_json_u64(j, "qd_per_lun", s->qd);
+		lb_json_f64(j, "think_s", seconds(s->think_ns));
 		put_fig_f64(j, "rate_per_s",
 			(struct lb_fig_f64){
 				s->rate_milli_per_s > 0, (double)s->rate_milli_per_s / 1e3});

@@ -175,9 +175,13 @@ static void print_streams(struct text *x)
 			fprintf(x->out, " %s", lb_format_pat(pat, sizeof(pat), &s->pat));
 			if (s->n_seq_streams > 1)
 				fprintf(x->out, " (%u streams per LUN)", s->n_seq_streams);
-			fprintf(x->out, " %s, qd %u per LUN, %u LUN%s",
-				lb_format_sizes(size, sizeof(size), &s->sizes), s->qd,
-				s->group->n_luns, s->group->n_luns == 1 ? "" : "s");
+			fprintf(x->out, " %s, qd %u per LUN",
+				lb_format_sizes(size, sizeof(size), &s->sizes), s->qd);
+			if (s->think_ns)
+				fprintf(x->out, ", think %s",
+					lb_format_duration(size, sizeof(size), s->think_ns));
+			fprintf(x->out, ", %u LUN%s", s->group->n_luns,
+				s->group->n_luns == 1 ? "" : "s");
 			print_rate(x, s);
 			print_region(x);
 			if (phase->count)

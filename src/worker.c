@@ -2,6 +2,7 @@
 
 #include "control.h"
 #include "worker_take.h"
+#include "worker_think.h"
 
 /* Whether the window ends after T; while someone decides that, its end reads as 0: then not. */
 static inline bool is_before_end(const struct lb_window *window, uint64_t t)
@@ -61,7 +62,7 @@ void lb_worker_control(struct lb_worker *w, uint64_t t)
 static __attribute__((noinline)) uint32_t run_timers(
 	struct lb_worker *w, struct lb_io **batch, uint32_t n, uint64_t *wait_ns)
 {
-	uint64_t t = lb_worker_now(w), close;
+	uint64_t t = lb_worker_now(w), close, next_ns;
 
 	lb_worker_control(w, t);
 	close = lb_window_end(&w->board->window);
@@ -69,8 +70,12 @@ static __attribute__((noinline)) uint32_t run_timers(
 		lb_take_close(w);
 	else if (t >= w->parked_ns)
 		n = take_parked(w, batch, n, t);
+	n = lb_think_wake(w, batch, n, t);
 	w->wake_ns = w->parked_ns < w->control_ns ? w->parked_ns : w->control_ns;
-	if (w->n_parked && close < w->wake_ns)
+	next_ns = lb_think_next_ns(w, t);
+	if (next_ns < w->wake_ns)
+		w->wake_ns = next_ns;
+	if ((w->n_parked || w->n_rests) && close < w->wake_ns)
 		w->wake_ns = close;
 	*wait_ns = w->wake_ns == LB_NEVER ? LB_NEVER : w->wake_ns > t ? w->wake_ns - t : 0;
 	return n;
@@ -83,7 +88,7 @@ static __attribute__((noinline)) uint32_t run_timers(
 static int round_trip(
 	struct lb_worker *w, struct lb_io **batch, uint32_t *n, uint32_t min, uint32_t max)
 {
-	uint64_t wait = LB_NEVER;
+	uint64_t wait = LB_NEVER, t;
 	int got;
 
 	if (w->wake_ns != LB_NEVER) {
@@ -96,7 +101,12 @@ static int round_trip(
 	}
 	stamp(batch, *n, lb_worker_now(w));
 	got = w->ops->exchange(w->engine, batch, *n, min, max, wait);
-	*n = got > 0 ? lb_take(w, batch, (uint32_t)got, lb_worker_now(w)) : 0;
+	t = lb_worker_now(w);
+	*n = got > 0 ? lb_take(w, batch, (uint32_t)got, t) : 0;
+	if (w->think_ns) {
+		lb_think_rest(w, batch, *n, t);
+		*n = 0;
+	}
 	return got < 0 ? got : 0;
 }
 

@@ -19,6 +19,12 @@ enum lb_sharing {
 	LB_SHARES_HIST, /* and the histogram too: depth-one engines */
 };
 
+/* An I/O that rests until DUE_NS. */
+struct lb_rest {
+	struct lb_io *io;
+	uint64_t due_ns;
+};
+
 struct lb_worker {
 	const struct lb_engine_ops *ops;
 	void *engine;
@@ -46,8 +52,11 @@ struct lb_worker {
 	uint32_t n_parked;
 	struct lb_io **parked; /* waiting out a lane's back-off; room for all */
 	uint64_t parked_ns;    /* when the first of them is due; LB_NEVER: none */
-	uint64_t control_ns;   /* when the control wants to look; LB_NEVER: there is none */
-	uint64_t wake_ns;      /* the earlier of the two */
+	uint64_t think_ns;     /* how long what has come back rests; 0: not at all */
+	struct lb_rest *rests; /* a ring of n_ios, see worker_think.h; NULL without think_ns */
+	uint32_t first_rest, n_rests;
+	uint64_t control_ns; /* when the control wants to look; LB_NEVER: there is none */
+	uint64_t wake_ns;    /* the earlier of the two */
 
 	/* of the thread, see run.c */
 	struct iovec *slabs;

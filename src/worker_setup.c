@@ -112,7 +112,10 @@ static int alloc_lanes(struct lb_worker *w)
 	w->aims = calloc(w->n_lanes, sizeof(*w->aims));
 	w->fds = calloc(w->n_lanes, sizeof(*w->fds));
 	w->parked = calloc(w->n_ios, sizeof(struct lb_io *));
-	if (!w->lanes || !w->writes || !w->aims || !w->fds || !w->parked)
+	w->think_ns = w->board->plan->phases[0].streams[0].think_ns;
+	w->rests = w->think_ns ? calloc(w->n_ios, sizeof(*w->rests)) : NULL;
+	if ((w->think_ns && !w->rests) || !w->lanes || !w->writes || !w->aims || !w->fds ||
+		!w->parked)
 		return -ENOMEM;
 	return 0;
 }
@@ -199,6 +202,7 @@ void lb_worker_tear_down(struct lb_worker *w)
 	lb_paced_done(w);
 	free(w->lanes);
 	free(w->aims);
+	free(w->rests);
 	free(w->writes);
 	free(w->fds);
 	free(w->parked);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "worker_think.h"
+
 #include "on_error.h"
 
 #define BACKOFF_FIRST_NS  LB_NSEC_PER_MSEC
@@ -296,6 +298,7 @@ uint32_t lb_take_retired(struct lb_worker *w, struct lb_io **batch, uint32_t n)
 			&w->lanes[i].cell[LB_READ]->lun->retired_ns, memory_order_relaxed);
 	n = drop_retired(w, batch, n);
 	w->n_parked = drop_retired(w, w->parked, w->n_parked);
+	lb_think_drop(w, false);
 	w->n_lost = 0;
 	for (uint32_t i = 0; i < w->n_ios; i++)
 		w->n_lost += w->ios[i].lane->is_retired && w->ios[i].issue_ns;
@@ -304,6 +307,7 @@ uint32_t lb_take_retired(struct lb_worker *w, struct lb_io **batch, uint32_t n)
 
 static void drop_parked(struct lb_worker *w)
 {
+	lb_think_drop(w, true);
 	w->n_left -= w->n_parked;
 	w->n_parked = 0;
 	w->parked_ns = LB_NEVER;

@@ -103,6 +103,11 @@ REFUSED = [
     (["--qd=1", "--threads-per-lun=2"], '--threads-per-lun: "2" is more than --qd 1: each thread needs a transfer of its own'),
     (["--seq-streams", "2"], '--seq-streams: "2" goes with --pat seq'),
     (["--pat", "seq", "--seq-streams", "33"], '--seq-streams: "33" is more than --qd 32: each stream needs a transfer of its own'),
+    (["--think", "soon"], '--think: "soon" is no duration: use seconds or ns, us, ms, s, m, h, d, e.g. 30s'),
+    (["--think", "25h"], "--think: 25h is out of range (0s to 1d)"),
+    (["--think", "1ms", "--rate", "5"], '--think: "1ms" goes with a closed loop: with a rate the next transfer comes when it is due'),
+    (["--think", "60s", "--count", "5"], '--think: "60s" is as long as a run with --count and without --time waits for a LUN: '
+                                         "give --time, or a longer --drain"),
     # words
     (["--op", "write"], "--op write destroys what is in the region of every LUN given: if that is meant, say --allow-write"),
     (["--op", "rw"], "--op rw destroys what is in the region of every LUN given: if that is meant, say --allow-write"),
@@ -355,7 +360,7 @@ def _():
         eq(r.err, "", "stderr")
         return r.out.split("\n")[:-1]
 
-    eq(complete("--th"), ["--threads-per-lun"], "an option")
+    eq(complete("--th"), ["--think", "--threads-per-lun"], "options")
     options = re.findall(r"^  (--[\w-]+)", lunbench("--help").out, re.MULTILINE)
     eq(complete("--"), options, "all options")
     eq(complete("--pat", ""), ["rand", "seq", "perm", "zipf:", "hot:"], "words")

@@ -211,6 +211,25 @@ def _():
         between(sizes[8] / len(seen), .48, .52, "share of 4k")
 
 
+for engine in ENGINES:
+    @test(f"{engine}: --think: a place in flight rests so long, and latencies are without it")
+    def _(engine=engine):
+        with loop_of("64M") as lun:
+            doc = result(0, "--engine", engine, "--qd", 4, "--think", "20ms", "--time", "2s", lun)
+            row = doc["luns"][0]
+            # the first transfers of all places come back at once, and each then every 20 ms at the most
+            between(row["xfers"], 40, 4 * 101, "xfers")
+            ok(row["latency"]["p50_ns"] < 10e6, f"median latency {row['latency']['p50_ns']} ns")
+            eq(row["outstanding"], 0, "outstanding")
+            eq(doc["plan"]["phases"][0]["streams"][0]["think_s"], .02, "in the plan")
+            # all rest when it is stopped
+            run = start("--engine", engine, "--think", "1h", "--time", "2h", "--json", "-", lun)
+            time.sleep(1)
+            run.signal(signal.SIGINT)
+            r = run.wait(limit=20).expect(130)
+            eq((r.json["ended_by"], r.json["luns"][0]["errors"], r.json["luns"][0]["outstanding"]), ("signal", 0, 0), "the end")
+
+
 @test("a transfer is one request, of its own size")
 def _():
     with loop_of("1T", on="tmpfs") as lun, trace(lun) as issued:  # so large that no two are neighbours

@@ -413,6 +413,7 @@ static inline struct made *scene_late(void)
 {
 	struct made *m = made_new(2, 1, 16);
 
+	m->stream.think_ns = 15 * MS;
 	m->stream.pat = (struct lb_pat){LB_HOT, .hot_ppm = 200000, .hot_xfers_ppm = 805000};
 	scene_load(m, 0, 20000, 700000);
 	scene_load(m, 1, 20000, 700000);

@@ -93,6 +93,23 @@ static void errors_are_of_the_lane(void **state)
 	rig_done(&g);
 }
 
+/* An open loop deals sizes as well; its response times are of the lane. */
+static void an_open_loop_has_a_mix_too(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_run_sized(
+		&g, "4k:60,64k:30,1M:10", "--null-latency 5ms --rate 500 --qd 8 --time 1s a b");
+	all_add_up(&g, 3);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_in_range(rig_lun(&g, i)->xfers, 495, 500);
+		assert_in_range(g.r.luns[i].by_size[0].xfers, 292, 302);
+		assert_in_range(g.r.luns[i].by_size[2].xfers, 47, 52);
+	}
+	rig_done(&g);
+}
+
 /* What is in flight at the end is of its own size. */
 static void issued_bytes_are_exact(void **state)
 {
@@ -142,6 +159,7 @@ int main(void)
 		cmocka_unit_test(each_size_has_its_share),
 		cmocka_unit_test(a_count_ends_at_the_nth_of_any_size),
 		cmocka_unit_test(errors_are_of_the_lane),
+		cmocka_unit_test(an_open_loop_has_a_mix_too),
 		cmocka_unit_test(issued_bytes_are_exact),
 		cmocka_unit_test(places_are_multiples),
 	};

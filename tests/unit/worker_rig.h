@@ -150,12 +150,14 @@ static inline void rig_worker(struct rig *g)
 		.count = p->phases[0].count,
 		.control = p->is_virtual ? &g->control : NULL,
 		.cpu = -1};
+	w->think_ns = p->phases[0].streams[0].think_ns;
+	w->rests = calloc(p->n_slots, sizeof(*w->rests));
 	w->lanes = aligned_alloc(64, p->n_lanes * p->n_sizes * sizeof(*w->lanes));
 	w->aims = calloc(p->n_lanes, sizeof(*w->aims));
 	w->writes = calloc(p->n_lanes * p->n_sizes, sizeof(*w->writes));
 	w->fds = calloc(p->n_lanes, sizeof(*w->fds));
 	w->parked = calloc(p->n_slots, sizeof(struct lb_io *));
-	assert_true(w->lanes && w->aims && w->writes && w->fds && w->parked);
+	assert_true(w->rests && w->lanes && w->aims && w->writes && w->fds && w->parked);
 	for (uint32_t l = 0; l < p->n_lanes; l++)
 		rig_lane(g, l);
 	assert_int_equal(lb_paced_make(w), 0);
@@ -242,6 +244,7 @@ static inline void rig_done(struct rig *g)
 	lb_paced_done(&g->worker);
 	free(g->worker.lanes);
 	free(g->worker.aims);
+	free(g->worker.rests);
 	free(g->worker.writes);
 	free(g->worker.fds);
 	free(g->worker.parked);

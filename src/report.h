@@ -128,6 +128,9 @@ struct lb_open;
 int lb_report_open(FILE *out, const struct lb_result *r, char *const *labels);
 void lb_report_open_json(struct lb_json *j, const struct lb_open *open);
 
+/* The key "streams" of PHASE into the object open in J. */
+void lb_report_streams_json(struct lb_json *j, const struct lb_phase *phase);
+
 /* Of a mix of sizes a table, a row for each. Returns 0 or -ENOMEM. */
 int lb_report_sizes(FILE *out, const struct lb_result *r);
 

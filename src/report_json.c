@@ -337,53 +337,6 @@ static void put_duration(struct lb_json *j, const char *key, uint64_t ns)
 		lb_json_null(j, key);
 }
 
-static void put_pattern(struct lb_json *j, const struct lb_pat *pat)
-{
-	bool is_zipf = pat->kind == LB_ZIPF, is_hot = pat->kind == LB_HOT;
-
-	lb_json_str(j, "pattern", lb_pat_names[pat->kind]);
-	put_fig_f64(j, "zipf_theta", (struct lb_fig_f64){is_zipf, pat->theta_e4 / 1e4});
-	put_fig_f64(j, "hot_blocks_pct", (struct lb_fig_f64){is_hot, pat->hot_ppm / 1e4});
-	put_fig_f64(j, "hot_xfers_pct", (struct lb_fig_f64){is_hot, pat->hot_xfers_ppm / 1e4});
-}
-
-static void put_streams(struct lb_json *j, const struct lb_phase *phase)
-{
-	lb_json_open(j, "streams", '[');
-	for (uint32_t i = 0; i < phase->n_streams; i++) {
-		const struct lb_stream *s = &phase->streams[i];
-
-		lb_json_open(j, NULL, '{');
-		lb_json_str(j, "name", s->name);
-		lb_json_str(j, "group", s->group->name);
-		lb_json_u64(j, "read_pct", s->read_pct);
-		lb_json_bool(j, "dsync", s->is_dsync && s->read_pct < 100);
-		put_pattern(j, &s->pat);
-		put_fig_u64(j, "seq_streams",
-			(struct lb_fig_u64){s->pat.kind == LB_SEQ, s->n_seq_streams});
-		lb_json_u64(j, "size_bytes", s->size_bytes);
-		lb_json_open(j, "sizes", '[');
-		for (uint32_t k = 0; k < s->sizes.n; k++) {
-			lb_json_open(j, NULL, '{');
-			lb_json_u64(j, "size_bytes", s->sizes.bytes[k]);
-			lb_json_u64(j, "pct", s->sizes.pct[k]);
-			lb_json_close(j, '}');
-		}
-		lb_json_close(j, ']');
-		lb_json_u64(j, "qd_per_lun", s->qd);
-		lb_json_f64(j, "think_s", seconds(s->think_ns));
-		put_fig_f64(j, "rate_per_s",
-			(struct lb_fig_f64){
-				s->rate_milli_per_s > 0, (double)s->rate_milli_per_s / 1e3});
-		lb_json_str(
-			j, "arrival", s->rate_milli_per_s ? lb_arrival_words[s->arrival] : NULL);
-		lb_json_str(
-			j, "catch_up", s->rate_milli_per_s ? lb_catch_up_words[s->catch_up] : NULL);
-		lb_json_close(j, '}');
-	}
-	lb_json_close(j, ']');
-}
-
 static void put_group(struct lb_json *j, const struct lb_plan *plan, const struct lb_group *g)
 {
 	lb_json_open(j, NULL, '{');
@@ -411,7 +364,7 @@ static void put_plan(struct lb_json *j, const struct lb_plan *plan)
 		lb_json_f64(j, "ramp_s", seconds(p->phases[i].ramp_ns));
 		put_fig_u64(j, "count",
 			(struct lb_fig_u64){p->phases[i].count > 0, p->phases[i].count});
-		put_streams(j, &p->phases[i]);
+		lb_report_streams_json(j, &p->phases[i]);
 		lb_json_close(j, '}');
 	}
 	lb_json_close(j, ']');

@@ -18,8 +18,7 @@ static void latency_make(
 
 	if (t->xfers) {
 		lat->min_ns = lb_figure(t->min_ns);
-		lat->mean_ns =
-			lb_figure(t->sum_ns / t->xfers + (t->sum_ns % t->xfers * 2 >= t->xfers));
+		lat->mean_ns = lb_figure((uint64_t)((t->sum_ns + t->xfers / 2) / t->xfers));
 		for (int i = 0; i < LB_PCTS; i++) {
 			int r = lb_hist_percentile(
 				&t->hist, lb_pct_ppm[i], t->min_ns, t->max_ns, &lat->pct_ns[i].v);

@@ -18,7 +18,8 @@ struct unfinished {
 /* Of one LUN, or of all together. */
 struct sums {
 	struct {
-		uint64_t sum_ns, min_ns, max_ns, late_max_ns;
+		double sum_ns;
+		uint64_t min_ns, max_ns, late_max_ns;
 	} op[LB_OPS];
 	uint64_t issued, held_sum_ns, held_max_ns;
 	uint64_t n_waiting, n_out; /* not issued; never came back */
@@ -107,7 +108,7 @@ static void lane_add(struct sums *s, struct lb_figures *const ops[LB_OPS], const
 			lb_hist_add(ops[op]->response_hist, resp->hist);
 			*seen = 1;
 		}
-		s->op[op].sum_ns += READ(resp->sum_ns);
+		s->op[op].sum_ns += lb_resp_sum_ns(resp);
 		s->op[op].min_ns = min_u64(s->op[op].min_ns, READ(resp->min_ns));
 		s->op[op].max_ns = max_u64(s->op[op].max_ns, READ(resp->max_ns));
 		s->op[op].late_max_ns = max_u64(s->op[op].late_max_ns, READ(resp->late_max_ns));
@@ -154,7 +155,7 @@ static void response_make(struct lb_figures *f, const struct sums *s, int op, ui
 		min_ns = min_u64(min_ns, s->op[i].min_ns);
 		max_ns = max_u64(max_ns, s->op[i].max_ns);
 		late_ns = max_u64(late_ns, s->op[i].late_max_ns);
-		sum_ns += (double)s->op[i].sum_ns;
+		sum_ns += s->op[i].sum_ns;
 	}
 	if (left)
 		lb_hist_add(&all, &left->ages);

@@ -13,7 +13,7 @@
 
 struct lb_resp {
 	/* of the xfers that the cell counts */
-	uint64_t sum_ns;
+	double sum_ns;   /* of hours behind its schedule a device fills 64 bits in minutes */
 	uint64_t min_ns; /* UINT64_MAX: none */
 	uint64_t max_ns;
 	struct lb_hist *hist;
@@ -37,6 +37,15 @@ uint64_t lb_responses_bytes(uint64_t n_luns, uint64_t n_lanes, uint64_t n_hists,
 static inline struct lb_resp *lb_resp_of(struct lb_resp *all, uint32_t lane, uint32_t op)
 {
 	return &all[(uint64_t)lane * 2 + op];
+}
+
+/* While another process may write to it. */
+static inline double lb_resp_sum_ns(const struct lb_resp *resp)
+{
+	double ns;
+
+	__atomic_load(&resp->sum_ns, &ns, __ATOMIC_RELAXED);
+	return ns;
 }
 
 #endif

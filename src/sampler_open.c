@@ -11,7 +11,8 @@
 
 /* Of one op on one LUN, over its lanes: as of the last look. */
 struct seen {
-	uint64_t sum_ns, max_ns;
+	double sum_ns;
+	uint64_t max_ns;
 };
 
 struct lb_open_sampler {
@@ -103,7 +104,7 @@ void lb_open_sampler_look(struct lb_open_sampler *s, uint32_t lun, enum lb_op op
 		uint64_t min_ns = READ(resp->min_ns), longest = READ(resp->max_ns);
 		uint32_t bucket = min_ns == UINT64_MAX ? first : lb_hist_bucket(min_ns);
 
-		now.sum_ns += READ(resp->sum_ns);
+		now.sum_ns += lb_resp_sum_ns(resp);
 		now.max_ns = longest > now.max_ns ? longest : now.max_ns;
 		first = bucket < first ? bucket : first;
 	}

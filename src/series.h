@@ -26,7 +26,9 @@ struct lb_point {
 	uint64_t xfers, bytes, errors;
 	uint64_t sum_ns, max_ns; /* of latencies; max to within a bucket of the histogram */
 	uint64_t p50_ns, p99_ns;
-	uint64_t response_sum_ns, response_max_ns, response_p99_ns; /* open loop only, else 0 */
+	/* open loop only, else 0 */
+	double response_sum_ns; /* see lb_resp */
+	uint64_t response_max_ns, response_p99_ns;
 };
 
 /* Of both ops. */
@@ -96,7 +98,7 @@ static inline uint64_t lb_point_mean_ns(const struct lb_point *p)
 
 static inline uint64_t lb_point_response_mean_ns(const struct lb_point *p)
 {
-	return p->xfers ? (p->response_sum_ns + p->xfers / 2) / p->xfers : 0;
+	return p->xfers ? (uint64_t)(p->response_sum_ns / (double)p->xfers + 0.5) : 0;
 }
 
 /* The begin of point I. */

@@ -41,7 +41,8 @@ static inline uint64_t lb_cell_bytes(const struct lb_cell *cell)
 
 /* Counters and histogram of several cells, added up; what reports are made from. */
 struct lb_tally {
-	uint64_t xfers, bytes, sum_ns, min_ns, max_ns;
+	uint64_t xfers, bytes, min_ns, max_ns;
+	unsigned __int128 sum_ns; /* of 2000 LUNs at depth 128 64 bits are full in a day */
 	uint64_t outside, errors, errors_other, late, late_max_ns;
 	uint64_t zero_samples, samples;
 	struct lb_faults faults;

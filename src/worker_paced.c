@@ -215,7 +215,7 @@ void lb_paced_take(const struct lb_worker *w, const struct lb_io *io, uint64_t t
 		__atomic_fetch_add(bucket, 1, __ATOMIC_RELAXED);
 	else
 		++*bucket;
-	resp->sum_ns += ns;
+	resp->sum_ns += (double)ns;
 	if (ns < resp->min_ns)
 		resp->min_ns = ns;
 	if (ns > resp->max_ns)

@@ -279,7 +279,7 @@ static inline void made_responses(
 
 	made_xfers(m, lane, n, lat_ns);
 	resp->hist->count[lb_hist_bucket(ns)] += n;
-	resp->sum_ns += n * ns;
+	resp->sum_ns += (double)n * (double)ns;
 	resp->min_ns = ns < resp->min_ns ? ns : resp->min_ns;
 	resp->max_ns = ns > resp->max_ns ? ns : resp->max_ns;
 	resp->issued += n;

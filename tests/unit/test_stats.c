@@ -66,6 +66,10 @@ static void cells_add_up(void **state)
 	assert_int_equal(t.hist.count[100], 2);
 	assert_int_equal(t.hist.count[50], 2);
 	assert_int_equal(lb_hist_total(&t.hist), 4);
+	a.sum_ns = b.sum_ns = UINT64_MAX;
+	lb_tally_add_cell(&t, &a, 0);
+	lb_tally_add_cell(&t, &b, 0);
+	assert_true(t.sum_ns == 600 + 2 * (unsigned __int128)UINT64_MAX);
 }
 
 static void shared_histogram_is_added_once(void **state)

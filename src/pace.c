@@ -6,8 +6,9 @@
 #include "rng.h"
 
 #define MILLI        1000u
-#define TICKS_PER_NS 256u /* 64 bits of them are two years, and a gap is never none */
-#define WALK_MOST    (1u << 24)
+#define TICKS_PER_NS 256u       /* 64 bits of them are two years, and a gap is never none */
+#define WALK_MOST    (1u << 20) /* arrivals of a backlog that are looked at one by one, */
+#define GLANCE_MOST  (1u << 10) /* and where nobody asks for their ages: once an interval */
 
 typedef unsigned __int128 u128;
 
@@ -149,7 +150,9 @@ static void fixed_waiting(const struct lb_pace *p, uint64_t next, uint64_t now_n
 static void poisson_waiting(const struct lb_pace *p, uint64_t next, uint64_t now_ns,
 	struct lb_waiting *w, struct lb_hist *ages)
 {
-	for (; next / TICKS_PER_NS < now_ns && w->n < WALK_MOST; next = poisson_after(p, next)) {
+	const uint64_t most = ages ? WALK_MOST : GLANCE_MOST;
+
+	for (; next / TICKS_PER_NS < now_ns && w->n < most; next = poisson_after(p, next)) {
 		uint64_t age_ns = now_ns - next / TICKS_PER_NS;
 
 		w->n++;

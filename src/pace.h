@@ -58,8 +58,8 @@ uint64_t lb_pace_skip(struct lb_pace *p, uint64_t free_ns, uint64_t open_ns);
 
 /*
  * What is due before NOW_NS and unclaimed. AGES, unless NULL, gets them added, each at its age. Of
- * a poisson schedule arrivals past the first 16 million are counted by the mean rate and have age
- * 0.
+ * a poisson schedule arrivals past the first million, without AGES past the first 1024, are counted
+ * by the mean rate and have age 0.
  */
 struct lb_waiting lb_pace_waiting(const struct lb_pace *p, uint64_t now_ns, struct lb_hist *ages);
 

@@ -245,6 +245,11 @@ static void a_long_poisson_backlog_is_counted_by_its_rate(void **state)
 	assert_true(fabs((double)w.n - 1e8) < 1e5);
 	assert_true(fabs(w.sum_ns / (double)w.n / 5e9 - 1) < 1e-2);
 	assert_int_equal(lb_hist_total(&ages), w.n);
+	/* where nobody asks for ages a look takes no time */
+	p.total_milli_per_s = 1000 * MILLI;
+	w = lb_pace_waiting(&p, 100 * SEC, NULL);
+	assert_true(fabs((double)w.n - 1e5) < 2e3);
+	assert_int_not_equal(w.n, lb_pace_waiting(&p, 100 * SEC, &ages).n);
 }
 
 static void what_was_missed_is_skipped(void **state)

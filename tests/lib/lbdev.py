@@ -179,6 +179,9 @@ class Loop(Disk):
         _retry(lambda: self._is_ours() and gone())
 
 
+LOOP_MAX_SECTORS_KB = 1280  # the kernel's own choice
+
+
 @contextlib.contextmanager
 def loop(backing, sector=512, direct=False, read_only=False, offset=0, limit=0):
     """A loop device over the file (or the Disk) `backing`; `limit` is the most it may be long."""
@@ -194,6 +197,9 @@ def loop(backing, sector=512, direct=False, read_only=False, offset=0, limit=0):
             raise Skip(f"cannot make a loop device: {e}") from None
         lun = Loop(path, backing)
         undo = Undo(path, lun.detach)
+        # what its last user has set stays with the number
+        largest = min(int(lun.attr("queue/max_hw_sectors_kb")), LOOP_MAX_SECTORS_KB)
+        (lun.sys / "queue/max_sectors_kb").write_text(str(largest))
     try:
         yield lun
     finally:

@@ -120,12 +120,14 @@ static void issue_late(struct finder *f)
 	const struct lb_result *r = f->r;
 	struct lb_fig_u64 median = r->total.response.pct_ns[LB_PCT_50];
 	double late_ns = r->open.held_mean_ns.v;
+	char mean[32], most[32];
 
 	if (r->is_open && median.has && late_ns > LATE_SHARE * (double)median.v)
 		add(f, LB_OF_RUN, "issue-late",
-			"this host issued what was due %.1f us late on average, and %.1f us at most, with "
+			"this host issued what was due %s late on average, and %s at most, with "
 			"transfers free for it: that is %.0f%% of the median response",
-			late_ns / 1e3, (double)r->open.held_max_ns.v / 1e3,
+			lb_format_latency(mean, sizeof(mean), (uint64_t)late_ns),
+			lb_format_latency(most, sizeof(most), r->open.held_max_ns.v),
 			100 * late_ns / (double)median.v);
 }
 

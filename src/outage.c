@@ -373,6 +373,7 @@ static void sum_up(const struct scan *s, size_t from, size_t to, struct lb_outag
 {
 	const double base = o->baseline_per_s;
 	double lowest = base;
+	bool is_known = true;
 
 	o->begin_s = s->points[from].begin_s;
 	o->end_s = s->points[to - 1].end_s;
@@ -388,9 +389,12 @@ static void sum_up(const struct scan *s, size_t from, size_t to, struct lb_outag
 	}
 	/* what had to wait came back in the interval after */
 	for (size_t i = from; i < to + (to < s->n); i++) {
+		is_known &= !(s->points[i].xfers > 0) || s->points[i].p99_ns >= 0;
 		o->worst_p99_ns = worse(o->worst_p99_ns, s->points[i].p99_ns);
 		o->worst_max_ns = worse(o->worst_max_ns, s->points[i].max_ns);
 	}
+	if (!is_known) /* the few of an interval may be the worst of all */
+		o->worst_p99_ns = -1;
 	o->fall_pct = 100 * (1 - lowest / base);
 	o->mean_fall_pct = fmin(100, 100 * o->lost_xfers / (base * (o->end_s - o->begin_s)));
 }

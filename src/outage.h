@@ -36,7 +36,7 @@ struct lb_outage {
 	double worst_p99_ns, worst_max_ns; /* in it, or as it ended; < 0: unknown */
 	double catch_up_pct;   /* the highest rate after it above the baseline; 0: no burst */
 	double catch_up_s;     /* how long that lasted */
-	double catch_up_xfers; /* what it made up, against the baseline */
+	double catch_up_xfers; /* what it did above the baseline */
 };
 
 /*

@@ -129,8 +129,8 @@ static void burst_words(char *buf, size_t n, const struct lb_outage *o)
 {
 	buf[0] = '\0';
 	if (o->catch_up_s > 0)
-		snprintf(buf, n, "%.0f made up in %.1f s at up to %.0f%%", o->catch_up_xfers,
-			o->catch_up_s, 100 + o->catch_up_pct);
+		snprintf(buf, n, "then up to %.0f%% for %.1f s, %.0f more than the baseline",
+			100 + o->catch_up_pct, o->catch_up_s, o->catch_up_xfers);
 }
 
 char *lb_report_outage_words(

@@ -27,6 +27,12 @@ void lb_report_steady(FILE *out, const struct lb_result *r)
 
 	if (!phase->steady_ns || !r->window_ns.has)
 		return;
+	if (!s->n) {
+		fprintf(out, "steady state NOT reached after %.1f s: it takes %d windows of %s\n",
+			(double)r->window_ns.v / 1e9, LB_STEADY_WINDOWS,
+			lb_format_duration(window, sizeof(window), phase->steady_ns));
+		return;
+	}
 	fprintf(out, "steady state %s", s->is_reached ? "" : "NOT ");
 	fprintf(out,
 		"reached after %.1f s, by %s over %u windows of %s:", (double)r->window_ns.v / 1e9,

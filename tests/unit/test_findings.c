@@ -369,7 +369,7 @@ static void issue_late(void **state)
 	(void)state;
 	expect(paced(20000, 250000), "", 0, NULL);
 	expect(paced(20000, 260000), "issue-late", -1,
-		"this host issued what was due 260.0 us late on average, and 2600.0 us at most, with "
+		"this host issued what was due 260us late on average, and 2.60ms at most, with "
 		"transfers free for it: that is 21% of the median response");
 }
 

@@ -355,7 +355,12 @@ static void latencies_on_the_way(void **state)
 	for (size_t i = 0; i < s->n; i++)
 		s->p[i].p99_ns = 1e6 + (double)i, s->p[i].max_ns = 1e7 + (double)i;
 	s->p[21].p99_ns = 4e9;
-	s->p[22].p99_ns = -1;
+	assert_int_equal(find(s), 1);
+	same(s->found[0].worst_p99_ns, 4e9, "p99");
+	s->p[22].p99_ns = -1; /* too few xfers to tell, and they may be the worst */
+	assert_int_equal(find(s), 1);
+	same(s->found[0].worst_p99_ns, -1, "p99");
+	s->p[22].xfers = 0; /* none has none */
 	assert_int_equal(find(s), 1);
 	same(s->found[0].worst_p99_ns, 4e9, "p99");
 	same(s->found[0].worst_max_ns, 1e7 + 23, "max");

@@ -18,4 +18,15 @@ static inline uint64_t lb_now_ns(void)
 	return (uint64_t)ts.tv_sec * LB_NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
+static inline double lb_seconds(uint64_t ns)
+{
+	return (double)ns / (double)LB_NSEC_PER_SEC;
+}
+
+/* From FROM_NS to NS; negative when that is earlier. */
+static inline double lb_seconds_since(uint64_t from_ns, uint64_t ns)
+{
+	return ns >= from_ns ? lb_seconds(ns - from_ns) : -lb_seconds(from_ns - ns);
+}
+
 #endif

@@ -6,11 +6,6 @@
 
 #include "clock.h"
 
-static double seconds(uint64_t ns)
-{
-	return (double)ns / (double)LB_NSEC_PER_SEC;
-}
-
 static void latency_make(
 	struct lb_latency *lat, const struct lb_figures *f, const struct lb_tally *t)
 {
@@ -42,7 +37,7 @@ static void latency_make(
 
 void lb_figures_of(struct lb_figures *f, const struct lb_tally *t, const struct lb_span *s)
 {
-	double window_s = seconds(s->close_ns - s->open_ns);
+	double window_s = lb_seconds(s->close_ns - s->open_ns);
 
 	f->xfers = t->xfers;
 	f->bytes = t->bytes;

@@ -33,11 +33,6 @@ static int events_make(struct lb_result *r, const struct lb_events *log)
 	return 0;
 }
 
-static double after_open_s(const struct lb_span *s, uint64_t ns)
-{
-	return (double)(ns - s->open_ns) / (double)LB_NSEC_PER_SEC;
-}
-
 /* Of one LUN: the gaps that its lanes have told of, and the one that the window's end cut short. */
 static void silence_make(struct lb_silence *out, const struct lb_lun_state *state,
 	uint64_t stall_ns, const struct lb_span *s)
@@ -48,8 +43,8 @@ static void silence_make(struct lb_silence *out, const struct lb_lun_state *stat
 	out->n_stalls = atomic_load(&state->n_stalls) - state->n_late_stalls;
 	out->stalled_ns = state->stalled_ns;
 	if (out->longest_ns.v)
-		out->longest_s = (struct lb_fig_f64){
-			true, after_open_s(s, state->longest_end_ns - out->longest_ns.v)};
+		out->longest_s = (struct lb_fig_f64){true,
+			lb_seconds_since(s->open_ns, state->longest_end_ns - out->longest_ns.v)};
 	if (!lb_pulse_last_gap(state, s->open_ns, s->close_ns, &from_ns, &to_ns))
 		return;
 	if (to_ns - from_ns >= stall_ns) {
@@ -58,7 +53,7 @@ static void silence_make(struct lb_silence *out, const struct lb_lun_state *stat
 	}
 	if (to_ns - from_ns > out->longest_ns.v) {
 		out->longest_ns.v = to_ns - from_ns;
-		out->longest_s = (struct lb_fig_f64){true, after_open_s(s, from_ns)};
+		out->longest_s = (struct lb_fig_f64){true, lb_seconds_since(s->open_ns, from_ns)};
 	}
 }
 

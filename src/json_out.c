@@ -121,3 +121,29 @@ void lb_json_str(struct lb_json *j, const char *key, const char *s)
 	lb_json_raw(j, key);
 	put_string(j->out, s);
 }
+
+void lb_json_bool_if(struct lb_json *j, const char *key, bool is_known, bool v)
+{
+	if (is_known)
+		lb_json_bool(j, key, v);
+	else
+		lb_json_null(j, key);
+}
+
+void lb_json_u64_if(struct lb_json *j, const char *key, bool is_known, uint64_t v)
+{
+	if (is_known)
+		lb_json_u64(j, key, v);
+	else
+		lb_json_null(j, key);
+}
+
+void lb_json_f64_if(struct lb_json *j, const char *key, bool is_known, double v)
+{
+	lb_json_f64(j, key, is_known ? v : NAN);
+}
+
+void lb_json_text(struct lb_json *j, const char *key, const char *s)
+{
+	lb_json_str(j, key, s && s[0] ? s : NULL);
+}

@@ -34,6 +34,14 @@ void lb_json_f64(struct lb_json *j, const char *key, double v);
 /* NULL is null. */
 void lb_json_str(struct lb_json *j, const char *key, const char *s);
 
+/* The same where the value is known; else null. */
+void lb_json_bool_if(struct lb_json *j, const char *key, bool is_known, bool v);
+void lb_json_u64_if(struct lb_json *j, const char *key, bool is_known, uint64_t v);
+void lb_json_f64_if(struct lb_json *j, const char *key, bool is_known, double v);
+
+/* NULL and "" are null. */
+void lb_json_text(struct lb_json *j, const char *key, const char *s);
+
 /* Begins a value that the caller writes to j->out by itself. */
 void lb_json_raw(struct lb_json *j, const char *key);
 

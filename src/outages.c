@@ -6,14 +6,6 @@
 
 #include "clock.h"
 
-double lb_outages_s(const struct lb_result *r, uint64_t ns)
-{
-	double length_ns =
-		ns >= r->open_ns ? (double)(ns - r->open_ns) : -(double)(r->open_ns - ns);
-
-	return length_ns / (double)LB_NSEC_PER_SEC;
-}
-
 /* What befell LUN ROW, or any; that the state was steady befell nobody. */
 static size_t events_of(const struct lb_result *r, uint32_t row, struct lb_outage_event *to)
 {
@@ -25,8 +17,8 @@ static size_t events_of(const struct lb_result *r, uint32_t row, struct lb_outag
 
 		if (ev->kind == LB_EV_STEADY || (row < r->n_luns && ev->lun != (int32_t)row))
 			continue;
-		to[n++] = (struct lb_outage_event){lb_outages_s(r, ev->begin_ns),
-			end_ns == LB_NEVER ? INFINITY : lb_outages_s(r, end_ns)};
+		to[n++] = (struct lb_outage_event){lb_seconds_since(r->open_ns, ev->begin_ns),
+			end_ns == LB_NEVER ? INFINITY : lb_seconds_since(r->open_ns, end_ns)};
 	}
 	return n;
 }
@@ -57,8 +49,9 @@ static double known(uint64_t ns)
 static struct lb_outage_point point_of(
 	const struct lb_result *r, const struct lb_series *s, uint32_t row, uint32_t i)
 {
-	struct lb_outage_point p = {.begin_s = lb_outages_s(r, lb_series_begin_ns(s, i)),
-		.end_s = lb_outages_s(r, s->end_ns[i]),
+	struct lb_outage_point p = {
+		.begin_s = lb_seconds_since(r->open_ns, lb_series_begin_ns(s, i)),
+		.end_s = lb_seconds_since(r->open_ns, s->end_ns[i]),
 		.p99_ns = -1,
 		.max_ns = -1};
 

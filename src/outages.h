@@ -15,7 +15,4 @@ int lb_outages_make(struct lb_result *r);
 int lb_outages_make_row(
 	struct lb_result *r, uint32_t row, const struct lb_outage_point *points, size_t n);
 
-/* Time NS of R's clock in seconds from the window's opening. */
-double lb_outages_s(const struct lb_result *r, uint64_t ns);
-
 #endif

@@ -19,31 +19,17 @@
 
 /* ---- for programs ---- */
 
-static double seconds(uint64_t ns, uint64_t open_ns)
-{
-	return (ns >= open_ns ? (double)(ns - open_ns) : -(double)(open_ns - ns)) /
-	       (double)LB_NSEC_PER_SEC;
-}
-
 static void put_time(struct lb_json *j, const char *key, uint64_t ns, uint64_t open_ns)
 {
 	if (ns == LB_NEVER || open_ns == LB_NEVER)
 		lb_json_null(j, key);
 	else
-		lb_json_f64(j, key, seconds(ns, open_ns));
+		lb_json_f64(j, key, lb_seconds_since(open_ns, ns));
 }
 
 static void put_text(struct lb_json *j, const char *key, bool has, const char *s)
 {
 	lb_json_str(j, key, has && s[0] ? s : NULL);
-}
-
-static void put_count(struct lb_json *j, const char *key, bool has, uint64_t n)
-{
-	if (has)
-		lb_json_u64(j, key, n);
-	else
-		lb_json_null(j, key);
 }
 
 void lb_report_event_keys(
@@ -57,13 +43,13 @@ void lb_report_event_keys(
 	lb_json_str(j, "lun", lun);
 	put_time(j, "begin_s", ev->begin_ns, open_ns);
 	put_time(j, "end_s", atomic_load_explicit(&ev->end_ns, memory_order_acquire), open_ns);
-	put_count(j, "ios", kind == LB_EV_STALL || kind == LB_EV_ERRORS, n);
-	put_count(j, "luns_held", kind == LB_EV_HELD, n);
+	lb_json_u64_if(j, "ios", kind == LB_EV_STALL || kind == LB_EV_ERRORS, n);
+	lb_json_u64_if(j, "luns_held", kind == LB_EV_HELD, n);
 	put_text(j, "path", kind == LB_EV_PATH, ev->what);
 	put_text(j, "from_state", kind == LB_EV_PATH, ev->from);
 	put_text(j, "to_state", kind == LB_EV_PATH, ev->to);
-	put_count(j, "from", is_change, n);
-	put_count(j, "to", is_change, ev->m);
+	lb_json_u64_if(j, "from", is_change, n);
+	lb_json_u64_if(j, "to", is_change, ev->m);
 	put_text(j, "text", kind == LB_EV_LOST || kind == LB_EV_HELD, ev->what);
 }
 
@@ -86,16 +72,10 @@ void lb_report_events_json(struct lb_json *j, const struct lb_result *r)
 
 void lb_report_silence(struct lb_json *j, const struct lb_silence *s)
 {
-	if (s->longest_ns.has)
-		lb_json_f64(j, "longest_gap_s", seconds(s->longest_ns.v, 0));
-	else
-		lb_json_null(j, "longest_gap_s");
-	if (s->longest_s.has)
-		lb_json_f64(j, "longest_gap_at_s", s->longest_s.v);
-	else
-		lb_json_null(j, "longest_gap_at_s");
+	lb_json_f64_if(j, "longest_gap_s", s->longest_ns.has, lb_seconds(s->longest_ns.v));
+	lb_json_f64_if(j, "longest_gap_at_s", s->longest_s.has, s->longest_s.v);
 	lb_json_u64(j, "stalls", s->n_stalls);
-	lb_json_f64(j, "stalled_s", seconds(s->stalled_ns, 0));
+	lb_json_f64(j, "stalled_s", lb_seconds(s->stalled_ns));
 }
 
 /* ---- for people ---- */
@@ -191,9 +171,10 @@ static uint32_t event_lines(
 		}
 		*line = (struct line){
 			.place = n, .fold = fold_at(r, i, r->n_events > LINES_MAX, end_ns, told)};
-		line->from_s = seconds(line->fold.from_ns, r->open_ns);
-		line->to_s = line->fold.to_ns == LB_NEVER ? INFINITY
-							  : seconds(line->fold.to_ns, r->open_ns);
+		line->from_s = lb_seconds_since(r->open_ns, line->fold.from_ns);
+		line->to_s = line->fold.to_ns == LB_NEVER
+				     ? INFINITY
+				     : lb_seconds_since(r->open_ns, line->fold.to_ns);
 		n++;
 	}
 	return n;
@@ -246,10 +227,10 @@ static int by_length(const void *a, const void *b)
 static void add_silence(struct lb_table *t, const struct lb_silence *s, const char *name)
 {
 	lb_table_add(t, "%s", name);
-	lb_table_add(t, "%.3f", seconds(s->longest_ns.v, 0));
+	lb_table_add(t, "%.3f", lb_seconds(s->longest_ns.v));
 	lb_table_add(t, "%.1f", s->longest_s.v);
 	lb_table_add(t, "%" PRIu64, s->n_stalls);
-	lb_table_add(t, "%.3f", seconds(s->stalled_ns, 0));
+	lb_table_add(t, "%.3f", lb_seconds(s->stalled_ns));
 }
 
 static int print_silences(FILE *out, const struct lb_result *r, char *const *labels)

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
+#include "clock.h"
 #include "report.h"
 #include "table.h"
 #include "units.h"
@@ -14,7 +15,7 @@ static void add_moment(struct lb_table *t, const struct lb_result *r, uint64_t n
 	else if (ns < r->open_ns)
 		lb_table_add(t, "warm-up");
 	else
-		lb_table_add(t, "%.3f", (double)(ns - r->open_ns) / 1e9);
+		lb_table_add(t, "%.3f", lb_seconds(ns - r->open_ns));
 }
 
 /* A row: one kind of error of the LUN called LABEL. */
@@ -131,7 +132,7 @@ static int print_lost(FILE *out, const struct lb_result *r, char *const *labels)
 			continue;
 		lb_table_add(&t, "%s", labels[i]);
 		if (r->open_ns && l->lost_ns >= r->open_ns)
-			lb_table_add(&t, "after %.3f s", (double)(l->lost_ns - r->open_ns) / 1e9);
+			lb_table_add(&t, "after %.3f s", lb_seconds(l->lost_ns - r->open_ns));
 		else
 			lb_table_add(&t, "in the warm-up");
 		lb_table_add(&t, "%s", lb_printable(why, sizeof(why), l->lost_why));

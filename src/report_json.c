@@ -16,18 +16,12 @@ static const char *const op_names[LB_OPS] = {"read", "write"};
 
 static void put_fig_u64(struct lb_json *j, const char *key, struct lb_fig_u64 f)
 {
-	if (f.has)
-		lb_json_u64(j, key, f.v);
-	else
-		lb_json_null(j, key);
+	lb_json_u64_if(j, key, f.has, f.v);
 }
 
 static void put_fig_f64(struct lb_json *j, const char *key, struct lb_fig_f64 f)
 {
-	if (f.has)
-		lb_json_f64(j, key, f.v);
-	else
-		lb_json_null(j, key);
+	lb_json_f64_if(j, key, f.has, f.v);
 }
 
 /* Of what sysfs tells: negative is unknown. */
@@ -37,17 +31,6 @@ static void put_known(struct lb_json *j, const char *key, int64_t v)
 		lb_json_null(j, key);
 	else
 		lb_json_i64(j, key, v);
-}
-
-/* "": unknown. */
-static void put_text(struct lb_json *j, const char *key, const char *s)
-{
-	lb_json_str(j, key, s && s[0] ? s : NULL);
-}
-
-static double seconds(uint64_t ns)
-{
-	return (double)ns / (double)LB_NSEC_PER_SEC;
 }
 
 /* ---- figures ---- */
@@ -121,12 +104,7 @@ static void put_latency(struct lb_json *j, const char *key, const struct lb_late
 /* From the window's opening, in seconds. */
 static void put_moment(struct lb_json *j, const char *key, const struct lb_result *r, uint64_t ns)
 {
-	if (!r->open_ns)
-		lb_json_null(j, key);
-	else if (ns >= r->open_ns)
-		lb_json_f64(j, key, seconds(ns - r->open_ns));
-	else
-		lb_json_f64(j, key, -seconds(r->open_ns - ns));
+	lb_json_f64_if(j, key, r->open_ns, lb_seconds_since(r->open_ns, ns));
 }
 
 /* How I/O failed; NULL: in ways that were no longer told apart. */
@@ -247,7 +225,7 @@ static void put_by_size(struct lb_json *j, const struct lb_size_figures *f, uint
 /* The time that its rates are over, and why that is not all of the window. */
 static void put_lived(struct lb_json *j, const struct lb_result *r, const struct lb_lun_result *l)
 {
-	put_fig_f64(j, "lived_s", (struct lb_fig_f64){l->lived_ns.has, seconds(l->lived_ns.v)});
+	put_fig_f64(j, "lived_s", (struct lb_fig_f64){l->lived_ns.has, lb_seconds(l->lived_ns.v)});
 	if (l->is_lost)
 		put_moment(j, "lost_s", r, l->lost_ns);
 	else
@@ -319,7 +297,7 @@ static void put_engine(struct lb_json *j, const struct lb_result *r)
 	lb_json_open(j, "engine", '{');
 	lb_json_str(j, "asked", asked);
 	lb_json_str(j, "used", r->plan ? r->plan->engine->name : NULL);
-	put_text(j, "why", r->plan ? r->plan->engine_why : NULL);
+	lb_json_text(j, "why", r->plan ? r->plan->engine_why : NULL);
 	lb_json_open(j, "notes", '[');
 	for (uint32_t i = 0; i < r->n_findings; i++)
 		if (!strcmp(r->findings[i].code, "engine-note"))
@@ -331,10 +309,7 @@ static void put_engine(struct lb_json *j, const struct lb_result *r)
 
 static void put_duration(struct lb_json *j, const char *key, uint64_t ns)
 {
-	if (ns)
-		lb_json_f64(j, key, seconds(ns));
-	else
-		lb_json_null(j, key);
+	lb_json_f64_if(j, key, ns, lb_seconds(ns));
 }
 
 static void put_group(struct lb_json *j, const struct lb_plan *plan, const struct lb_group *g)
@@ -361,7 +336,7 @@ static void put_plan(struct lb_json *j, const struct lb_plan *plan)
 		lb_json_open(j, NULL, '{');
 		lb_json_str(j, "name", p->phases[i].name);
 		put_duration(j, "time_s", p->phases[i].time_ns);
-		lb_json_f64(j, "ramp_s", seconds(p->phases[i].ramp_ns));
+		lb_json_f64(j, "ramp_s", lb_seconds(p->phases[i].ramp_ns));
 		put_fig_u64(j, "count",
 			(struct lb_fig_u64){p->phases[i].count > 0, p->phases[i].count});
 		lb_report_streams_json(j, &p->phases[i]);
@@ -401,7 +376,7 @@ void lb_report_ending(struct lb_json *j, const struct lb_result *r, int status)
 	else
 		snprintf(name, sizeof(name), "%d", r->signal);
 	lb_json_str(j, "signal", r->signal ? name : NULL);
-	put_text(j, "error", r->error);
+	lb_json_text(j, "error", r->error);
 }
 
 static void put_cpu(struct lb_json *j, const struct lb_result *r)
@@ -458,9 +433,9 @@ int lb_report_check_json(FILE *out, const struct lb_result *r)
 	lb_json_str(&j, "schema", "lunbench-check/1");
 	lb_json_str(&j, "version", r->version);
 	lb_json_i64(&j, "status", r->status);
-	put_text(&j, "error", r->error);
-	put_text(&j, "host", r->host);
-	put_text(&j, "kernel", r->kernel);
+	lb_json_text(&j, "error", r->error);
+	lb_json_text(&j, "host", r->host);
+	lb_json_text(&j, "kernel", r->kernel);
 	put_options(&j, r->cfg);
 	put_engine(&j, r);
 	put_plan(&j, r->plan);
@@ -480,11 +455,13 @@ int lb_report_json(FILE *out, const struct lb_result *r)
 	lb_json_str(&j, "schema", "lunbench-result/1");
 	lb_json_str(&j, "version", r->version);
 	lb_report_ending(&j, r, r->status);
-	put_text(&j, "host", r->host);
-	put_text(&j, "kernel", r->kernel);
+	lb_json_text(&j, "host", r->host);
+	lb_json_text(&j, "kernel", r->kernel);
 	lb_report_utc(&j, "start_utc", r->start_realtime_ns);
-	put_fig_f64(&j, "window_s", (struct lb_fig_f64){r->window_ns.has, seconds(r->window_ns.v)});
-	put_fig_f64(&j, "warmup_s", (struct lb_fig_f64){r->window_ns.has, seconds(r->warmup_ns)});
+	put_fig_f64(
+		&j, "window_s", (struct lb_fig_f64){r->window_ns.has, lb_seconds(r->window_ns.v)});
+	put_fig_f64(
+		&j, "warmup_s", (struct lb_fig_f64){r->window_ns.has, lb_seconds(r->warmup_ns)});
 	put_options(&j, r->cfg);
 	put_engine(&j, r);
 	put_plan(&j, r->plan);

@@ -193,25 +193,15 @@ int lb_report_list(FILE *out, const struct lb_list *list)
 	return rc ? rc : ferror(out) ? -EIO : 0;
 }
 
-static void put_text(struct lb_json *j, const char *key, const char *s)
-{
-	lb_json_str(j, key, s[0] ? s : NULL);
-}
-
 static void put_write(struct lb_json *j, const struct lb_list_row *row)
 {
 	const bool is_known = row->write == LB_WRITE_ALLOWED || row->write == LB_WRITE_REFUSED;
 
-	if (is_known)
-		lb_json_bool(j, "write_refused", row->write == LB_WRITE_REFUSED);
-	else
-		lb_json_null(j, "write_refused");
-	put_text(j, "write_refused_because",
+	lb_json_bool_if(j, "write_refused", is_known, row->write == LB_WRITE_REFUSED);
+	lb_json_text(j, "write_refused_because",
 		row->write == LB_WRITE_ALLOWED ? "" : row->verdict.what);
-	if (row->write == LB_WRITE_REFUSED)
-		lb_json_bool(j, "write_override", row->verdict.can_override);
-	else
-		lb_json_null(j, "write_override");
+	lb_json_bool_if(
+		j, "write_override", row->write == LB_WRITE_REFUSED, row->verdict.can_override);
 }
 
 int lb_report_list_json(FILE *out, const struct lb_list *list)
@@ -222,8 +212,8 @@ int lb_report_list_json(FILE *out, const struct lb_list *list)
 	lb_json_str(&j, "schema", "lunbench-list/1");
 	lb_json_str(&j, "version", LB_VERSION);
 	lb_json_i64(&j, "status", list->status);
-	put_text(&j, "host", list->host);
-	put_text(&j, "kernel", list->kernel);
+	lb_json_text(&j, "host", list->host);
+	lb_json_text(&j, "kernel", list->kernel);
 	lb_json_open(&j, "targets", '[');
 	for (size_t i = 0; list->is_of_targets && i < list->n; i++)
 		lb_report_target(&j, &list->rows[i].lun);
@@ -236,9 +226,9 @@ int lb_report_list_json(FILE *out, const struct lb_list *list)
 			continue;
 		lb_json_open(&j, NULL, '{');
 		lb_report_lun(&j, &row->lun);
-		put_text(&j, "in_use", row->lun.in_use);
-		put_text(&j, "path_of", row->lun.map);
-		put_text(&j, "suspended", row->suspended);
+		lb_json_text(&j, "in_use", row->lun.in_use);
+		lb_json_text(&j, "path_of", row->lun.map);
+		lb_json_text(&j, "suspended", row->suspended);
 		put_write(&j, row);
 		lb_json_close(&j, '}');
 	}

@@ -20,12 +20,6 @@ static void put_known_bool(struct lb_json *j, const char *key, int64_t v)
 		lb_json_bool(j, key, v);
 }
 
-/* "": unknown. */
-static void put_text(struct lb_json *j, const char *key, const char *s)
-{
-	lb_json_str(j, key, s[0] ? s : NULL);
-}
-
 static void put_names(struct lb_json *j, const char *key, const struct lb_names *names)
 {
 	lb_json_open(j, key, '[');
@@ -42,13 +36,13 @@ static void put_paths(struct lb_json *j, const struct lb_lun *lun)
 
 		lb_json_open(j, NULL, '{');
 		lb_json_str(j, "name", path->name);
-		put_text(j, "hctl", path->hctl);
-		put_text(j, "state", path->state);
-		put_text(j, "dm_state", path->dm_state);
+		lb_json_text(j, "hctl", path->hctl);
+		lb_json_text(j, "state", path->state);
+		lb_json_text(j, "dm_state", path->dm_state);
 		put_known(j, "queue_depth", path->queue_depth);
-		put_text(j, "controller", path->controller);
-		put_text(j, "transport", path->transport);
-		put_text(j, "address", path->address);
+		lb_json_text(j, "controller", path->controller);
+		lb_json_text(j, "transport", path->transport);
+		lb_json_text(j, "address", path->address);
 		lb_json_close(j, '}');
 	}
 	lb_json_close(j, ']');
@@ -60,25 +54,25 @@ void lb_report_lun(struct lb_json *j, const struct lb_lun *lun)
 
 	lb_json_str(j, "name", lun->name);
 	lb_json_str(j, "kind", kinds[lun->kind]);
-	put_text(j, "kernel_name", lun->kernel_name);
-	put_text(j, "wwid", lun->wwid);
-	put_text(j, "vendor", lun->vendor);
-	put_text(j, "product", lun->model);
-	put_text(j, "revision", lun->revision);
-	put_text(j, "serial", lun->serial);
-	put_text(j, "dm_name", lun->dm_name);
-	put_text(j, "dm_uuid", lun->dm_uuid);
-	put_text(j, "dm_type", lun->dm_type);
+	lb_json_text(j, "kernel_name", lun->kernel_name);
+	lb_json_text(j, "wwid", lun->wwid);
+	lb_json_text(j, "vendor", lun->vendor);
+	lb_json_text(j, "product", lun->model);
+	lb_json_text(j, "revision", lun->revision);
+	lb_json_text(j, "serial", lun->serial);
+	lb_json_text(j, "dm_name", lun->dm_name);
+	lb_json_text(j, "dm_uuid", lun->dm_uuid);
+	lb_json_text(j, "dm_type", lun->dm_type);
 	lb_json_u64(j, "size_bytes", lun->size_bytes);
 	put_known(j, "logical_block_bytes", (int64_t)lun->logical_block - !lun->logical_block);
 	put_known(j, "physical_block_bytes", (int64_t)lun->physical_block - !lun->physical_block);
 	put_known(j, "optimal_io_bytes", lun->optimal_io_bytes);
-	put_text(j, "scheduler", lun->scheduler);
+	lb_json_text(j, "scheduler", lun->scheduler);
 	put_known(j, "queue_depth", lun->queue_depth);
 	put_known(j, "nr_requests", lun->nr_requests);
 	put_known(j, "max_io_bytes", lun->max_io_bytes);
 	put_known_bool(j, "rotational", lun->rotational);
-	put_text(j, "write_cache", lun->write_cache);
+	lb_json_text(j, "write_cache", lun->write_cache);
 	put_known_bool(j, "read_only", lun->read_only);
 	put_paths(j, lun);
 	put_names(j, "held_by", &lun->held_by);
@@ -94,6 +88,6 @@ void lb_report_target(struct lb_json *j, const struct lb_lun *lun)
 	lb_json_str(j, "name", lun->name);
 	lb_json_str(j, "fate", fates[lun->fate]);
 	put_known(j, "status", is_refused ? (int)lun->refusal : -1);
-	put_text(j, "why", is_refused || lun->fate == LB_FATE_PASSED_OVER ? lun->why : "");
+	lb_json_text(j, "why", is_refused || lun->fate == LB_FATE_PASSED_OVER ? lun->why : "");
 	lb_json_close(j, '}');
 }

@@ -58,17 +58,8 @@ void lb_report_open_json(struct lb_json *j, const struct lb_open *open)
 	lb_json_u64(j, "missed", open->missed);
 	lb_json_u64(j, "backlog", open->backlog);
 	lb_json_u64(j, "backlog_unissued", open->waiting);
-	if (open->oldest_age_ns)
-		lb_json_u64(j, "backlog_oldest_age_ns", open->oldest_age_ns);
-	else
-		lb_json_null(j, "backlog_oldest_age_ns");
-	if (open->held_mean_ns.has)
-		lb_json_f64(j, "issue_delay_mean_ns", open->held_mean_ns.v);
-	else
-		lb_json_null(j, "issue_delay_mean_ns");
-	if (open->held_max_ns.has)
-		lb_json_u64(j, "issue_delay_max_ns", open->held_max_ns.v);
-	else
-		lb_json_null(j, "issue_delay_max_ns");
+	lb_json_u64_if(j, "backlog_oldest_age_ns", open->oldest_age_ns, open->oldest_age_ns);
+	lb_json_f64_if(j, "issue_delay_mean_ns", open->held_mean_ns.has, open->held_mean_ns.v);
+	lb_json_u64_if(j, "issue_delay_max_ns", open->held_max_ns.has, open->held_max_ns.v);
 	lb_json_close(j, '}');
 }

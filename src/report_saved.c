@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "json_out.h"
 #include "report.h"
 #include "saved.h"
@@ -23,7 +24,7 @@ static void print_head(FILE *out, const struct lb_saved *s)
 	else
 		fprintf(out, "%s%u LUN%s measured for %.3f s%s%s%s%s\n",
 			s->is_complete ? "" : "INCOMPLETE: ", s->r.n_luns,
-			s->r.n_luns == 1 ? "" : "s", (double)s->r.window_ns.v / 1e9,
+			s->r.n_luns == 1 ? "" : "s", lb_seconds(s->r.window_ns.v),
 			s->start_utc ? " from " : "",
 			s->start_utc ? lb_printable(from, sizeof(from), s->start_utc) : "",
 			s->host ? " on " : "",
@@ -58,14 +59,6 @@ int lb_report_saved(FILE *out, const struct lb_saved *s)
 
 /* ---- for programs ---- */
 
-static void put_fig(struct lb_json *j, const char *key, struct lb_fig_f64 f)
-{
-	if (f.has)
-		lb_json_f64(j, key, f.v);
-	else
-		lb_json_null(j, key);
-}
-
 int lb_report_saved_json(FILE *out, const struct lb_saved *s)
 {
 	const struct lb_result *r = &s->r;
@@ -79,9 +72,8 @@ int lb_report_saved_json(FILE *out, const struct lb_saved *s)
 	lb_json_str(&j, "ended_by", s->ended_by);
 	lb_json_str(&j, "host", s->host);
 	lb_json_str(&j, "start_utc", s->start_utc);
-	put_fig(&j, "window_s",
-		(struct lb_fig_f64){r->window_ns.has, (double)r->window_ns.v / 1e9});
-	put_fig(&j, "interval_s", s->interval_s);
+	lb_json_f64_if(&j, "window_s", r->window_ns.has, lb_seconds(r->window_ns.v));
+	lb_json_f64_if(&j, "interval_s", s->interval_s.has, s->interval_s.v);
 	lb_json_u64(&j, "intervals", s->n_points);
 	lb_json_open(&j, "total", '{');
 	lb_report_outages_json(&j, r, r->n_luns);

@@ -218,22 +218,14 @@ void lb_report_series_row(struct lb_json *j, const struct lb_result *r, uint32_t
 	lb_json_close(j, '}');
 }
 
-static void put_interval(struct lb_json *j, const char *key, uint64_t ns)
-{
-	if (ns)
-		lb_json_f64(j, key, (double)ns / (double)LB_NSEC_PER_SEC);
-	else
-		lb_json_null(j, key);
-}
-
 void lb_report_series(struct lb_json *j, const struct lb_result *r)
 {
 	const struct lb_series *s = series_of(r);
 	struct column c;
 
 	lb_json_open(j, "series", '{');
-	put_interval(j, "asked_interval_s", s->asked_ns);
-	put_interval(j, "interval_s", s->interval_ns);
+	lb_json_f64_if(j, "asked_interval_s", s->asked_ns, lb_seconds(s->asked_ns));
+	lb_json_f64_if(j, "interval_s", s->interval_ns, lb_seconds(s->interval_ns));
 	begin(&c, j, "end_s");
 	for (uint32_t i = 0; i < s->n; i++)
 		put_seconds(&c, s->end_ns[i] - s->begin_ns);
@@ -241,24 +233,15 @@ void lb_report_series(struct lb_json *j, const struct lb_result *r)
 	lb_json_close(j, '}');
 }
 
-static void put_rate(struct lb_json *j, const char *key, bool has, double v)
-{
-	if (has)
-		lb_json_f64(j, key, v);
-	else
-		lb_json_null(j, key);
-}
-
 void lb_report_trend(struct lb_json *j, const struct lb_result *r)
 {
 	const struct lb_trend *t = &r->trend;
-	double ns_per_s = (double)LB_NSEC_PER_SEC;
 
 	lb_json_open(j, "trend", '{');
-	put_rate(j, "worst_begin_s", t->has_worst, (double)t->worst_begin_ns / ns_per_s);
-	put_rate(j, "worst_end_s", t->has_worst, (double)t->worst_end_ns / ns_per_s);
-	put_rate(j, "worst_xfer_per_s", t->has_worst, t->worst_per_s);
-	put_rate(j, "first_quarter_xfer_per_s", t->has_quarters, t->first_per_s);
-	put_rate(j, "last_quarter_xfer_per_s", t->has_quarters, t->last_per_s);
+	lb_json_f64_if(j, "worst_begin_s", t->has_worst, lb_seconds(t->worst_begin_ns));
+	lb_json_f64_if(j, "worst_end_s", t->has_worst, lb_seconds(t->worst_end_ns));
+	lb_json_f64_if(j, "worst_xfer_per_s", t->has_worst, t->worst_per_s);
+	lb_json_f64_if(j, "first_quarter_xfer_per_s", t->has_quarters, t->first_per_s);
+	lb_json_f64_if(j, "last_quarter_xfer_per_s", t->has_quarters, t->last_per_s);
 	lb_json_close(j, '}');
 }

@@ -14,11 +14,6 @@ static const struct {
 	[LB_STEADY_P99] = {"p99", "ns", "p99", " us", 1e3},
 };
 
-static double seconds_in(const struct lb_result *r, uint64_t ns)
-{
-	return (double)(ns - r->series->begin_ns) / (double)LB_NSEC_PER_SEC;
-}
-
 void lb_report_steady(FILE *out, const struct lb_result *r)
 {
 	const struct lb_phase *phase = &r->plan->phases[0];
@@ -35,7 +30,7 @@ void lb_report_steady(FILE *out, const struct lb_result *r)
 	}
 	fprintf(out, "steady state %s", s->is_reached ? "" : "NOT ");
 	fprintf(out,
-		"reached after %.1f s, by %s over %u windows of %s:", (double)r->window_ns.v / 1e9,
+		"reached after %.1f s, by %s over %u windows of %s:", lb_seconds(r->window_ns.v),
 		kinds[phase->steady_on].words, s->n,
 		lb_format_duration(window, sizeof(window), phase->steady_ns));
 	for (uint32_t i = 0; i < s->n; i++)
@@ -50,14 +45,6 @@ void lb_report_steady(FILE *out, const struct lb_result *r)
 	fputc('\n', out);
 }
 
-static void put_known(struct lb_json *j, const char *key, bool has, double v)
-{
-	if (has)
-		lb_json_f64(j, key, v);
-	else
-		lb_json_null(j, key);
-}
-
 void lb_report_steady_json(struct lb_json *j, const struct lb_result *r)
 {
 	const struct lb_phase *phase = r->plan ? &r->plan->phases[0] : NULL;
@@ -67,23 +54,20 @@ void lb_report_steady_json(struct lb_json *j, const struct lb_result *r)
 	lb_json_open(j, "steady_state", '{');
 	lb_json_str(j, "on", is_asked ? kinds[phase->steady_on].name : NULL);
 	lb_json_str(j, "unit", is_asked ? kinds[phase->steady_on].unit : NULL);
-	put_known(j, "window_s", is_asked,
-		is_asked ? (double)phase->steady_ns / (double)LB_NSEC_PER_SEC : 0);
-	if (is_asked)
-		lb_json_bool(j, "reached", s->is_reached);
-	else
-		lb_json_null(j, "reached");
-	put_known(j, "at_s", s->is_reached, s->is_reached ? seconds_in(r, s->end_ns[s->n - 1]) : 0);
+	lb_json_f64_if(j, "window_s", is_asked, is_asked ? lb_seconds(phase->steady_ns) : 0);
+	lb_json_bool_if(j, "reached", is_asked, s->is_reached);
+	lb_json_f64_if(j, "at_s", s->is_reached,
+		s->is_reached ? lb_seconds_since(r->open_ns, s->end_ns[s->n - 1]) : 0);
 	lb_json_open(j, "windows", '[');
 	for (uint32_t i = 0; i < s->n; i++) {
 		lb_json_open(j, NULL, '{');
-		lb_json_f64(j, "end_s", seconds_in(r, s->end_ns[i]));
+		lb_json_f64(j, "end_s", lb_seconds_since(r->open_ns, s->end_ns[i]));
 		lb_json_f64(j, "value", s->value[i]);
 		lb_json_close(j, '}');
 	}
 	lb_json_close(j, ']');
-	put_known(j, "mean", has_fit, s->fit.mean);
-	put_known(j, "range_pct", has_fit, s->fit.range_pct);
-	put_known(j, "slope_pct", has_fit, s->fit.slope_pct);
+	lb_json_f64_if(j, "mean", has_fit, s->fit.mean);
+	lb_json_f64_if(j, "range_pct", has_fit, s->fit.range_pct);
+	lb_json_f64_if(j, "slope_pct", has_fit, s->fit.slope_pct);
 	lb_json_close(j, '}');
 }

@@ -6,11 +6,6 @@
 #include "json_out.h"
 #include "report.h"
 
-static double seconds_from(uint64_t ns, uint64_t open_ns)
-{
-	return (double)(ns - open_ns) / (double)LB_NSEC_PER_SEC;
-}
-
 static void begin_line(struct lb_json *j, FILE *out, const char *type)
 {
 	*j = (struct lb_json){.out = out, .is_line = true};
@@ -39,10 +34,7 @@ void lb_report_stream_begin(FILE *out, const struct lb_plan *plan, uint64_t star
 	lb_json_str(&j, "version", LB_VERSION);
 	lb_report_utc(&j, "start_utc", start_realtime_ns);
 	lb_json_bool(&j, "virtual_clock", plan && plan->is_virtual);
-	if (plan)
-		lb_json_f64(&j, "interval_s", seconds_from(plan->interval_ns, 0));
-	else
-		lb_json_null(&j, "interval_s");
+	lb_json_f64_if(&j, "interval_s", plan, plan ? lb_seconds(plan->interval_ns) : 0);
 	lb_json_open(&j, "luns", '[');
 	for (uint32_t i = 0; plan && i < plan->n_luns; i++)
 		put_lun(&j, plan->luns[i]);
@@ -54,10 +46,7 @@ void lb_report_stream_begin(FILE *out, const struct lb_plan *plan, uint64_t star
 
 static void put_known(struct lb_json *j, const char *key, uint64_t v)
 {
-	if (v)
-		lb_json_u64(j, key, v);
-	else
-		lb_json_null(j, key);
+	lb_json_u64_if(j, key, v, v);
 }
 
 static void put_op(struct lb_json *j, const char *key, const struct lb_series *s, uint32_t row,
@@ -93,10 +82,7 @@ static void put_row(
 	put_op(j, "write", s, row, s->pos[LB_WRITE], i, is_open);
 	lb_json_u64(j, "in_flight", both->in_flight);
 	lb_json_u64(j, "longest_gap_ns", both->gap_ns);
-	if (is_open)
-		lb_json_u64(j, "backlog", both->backlog);
-	else
-		lb_json_null(j, "backlog");
+	lb_json_u64_if(j, "backlog", is_open, both->backlog);
 	if (row + 1 == s->n_rows)
 		lb_json_u64(j, "silent_luns", both->n_silent);
 }
@@ -108,8 +94,8 @@ void lb_report_stream_interval(FILE *out, const struct lb_plan *plan, const stru
 	struct lb_json j;
 
 	begin_line(&j, out, "interval");
-	lb_json_f64(&j, "begin_s", seconds_from(lb_series_begin_ns(s, i), open_ns));
-	lb_json_f64(&j, "end_s", seconds_from(s->end_ns[i], open_ns));
+	lb_json_f64(&j, "begin_s", lb_seconds_since(open_ns, lb_series_begin_ns(s, i)));
+	lb_json_f64(&j, "end_s", lb_seconds_since(open_ns, s->end_ns[i]));
 	lb_json_open(&j, "total", '{');
 	put_row(&j, s, plan->n_luns, i, is_open);
 	lb_json_close(&j, '}');
@@ -145,10 +131,7 @@ void lb_report_stream_end(FILE *out, const struct lb_result *r, int status, uint
 
 	begin_line(&j, out, "end");
 	lb_report_ending(&j, r, status);
-	if (r->window_ns.has)
-		lb_json_f64(&j, "window_s", seconds_from(r->window_ns.v, 0));
-	else
-		lb_json_null(&j, "window_s");
+	lb_json_f64_if(&j, "window_s", r->window_ns.has, lb_seconds(r->window_ns.v));
 	lb_json_u64(&j, "xfers", r->total.xfers);
 	lb_json_u64(&j, "bytes", r->total.bytes);
 	lb_json_u64(&j, "errors", r->total.errors);

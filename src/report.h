@@ -67,6 +67,7 @@ void lb_report_stream_end(FILE *out, const struct lb_result *r, int status, uint
 /* --until steady: a line of text, if it was asked for, and the key "steady_state". */
 void lb_report_steady(FILE *out, const struct lb_result *r);
 void lb_report_steady_json(struct lb_json *j, const struct lb_result *r);
+
 /* lunbench report --outage, for people and as schema/lunbench-outage-1.schema.json describes it.
  * They return as lb_report_text() does. */
 struct lb_saved;
@@ -93,6 +94,9 @@ int lb_report_faults(FILE *out, const struct lb_result *r, char *const *labels);
  */
 int lb_report_events(FILE *out, const struct lb_result *r, char *const *labels);
 
+/* The same for programs: the keys "events" and "events_dropped" into the object open in J. */
+void lb_report_events_json(struct lb_json *j, const struct lb_result *r);
+
 /* An outage of a LUN, or of all together (is_total). */
 struct lb_report_outage {
 	const struct lb_outage *o;
@@ -111,9 +115,6 @@ char *lb_report_outage_words(
 
 /* The key "outages" of row ROW (n_luns: the total) into the object open in J. */
 void lb_report_outages_json(struct lb_json *j, const struct lb_result *r, uint32_t row);
-
-/* The same for programs: the keys "events" and "events_dropped" into the object open in J. */
-void lb_report_events_json(struct lb_json *j, const struct lb_result *r);
 
 /* The keys of one event. LUN: its name, NULL: of the run. OPEN_NS: the window's opening; LB_NEVER:
  * there is none, and no times. */

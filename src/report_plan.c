@@ -2,22 +2,14 @@
 #include "json_out.h"
 #include "report.h"
 
-static void put_if(struct lb_json *j, const char *key, bool has, double v)
-{
-	if (has)
-		lb_json_f64(j, key, v);
-	else
-		lb_json_null(j, key);
-}
-
 static void put_pattern(struct lb_json *j, const struct lb_pat *pat)
 {
 	bool is_zipf = pat->kind == LB_ZIPF, is_hot = pat->kind == LB_HOT;
 
 	lb_json_str(j, "pattern", lb_pat_names[pat->kind]);
-	put_if(j, "zipf_theta", is_zipf, pat->theta_e4 / 1e4);
-	put_if(j, "hot_blocks_pct", is_hot, pat->hot_ppm / 1e4);
-	put_if(j, "hot_xfers_pct", is_hot, pat->hot_xfers_ppm / 1e4);
+	lb_json_f64_if(j, "zipf_theta", is_zipf, pat->theta_e4 / 1e4);
+	lb_json_f64_if(j, "hot_blocks_pct", is_hot, pat->hot_ppm / 1e4);
+	lb_json_f64_if(j, "hot_xfers_pct", is_hot, pat->hot_xfers_ppm / 1e4);
 }
 
 static void put_sizes(struct lb_json *j, const struct lb_sizes *sizes)
@@ -44,15 +36,13 @@ void lb_report_streams_json(struct lb_json *j, const struct lb_phase *phase)
 		lb_json_u64(j, "read_pct", s->read_pct);
 		lb_json_bool(j, "dsync", s->is_dsync && s->read_pct < 100);
 		put_pattern(j, &s->pat);
-		if (s->pat.kind == LB_SEQ)
-			lb_json_u64(j, "seq_streams", s->n_seq_streams);
-		else
-			lb_json_null(j, "seq_streams");
+		lb_json_u64_if(j, "seq_streams", s->pat.kind == LB_SEQ, s->n_seq_streams);
 		lb_json_u64(j, "size_bytes", s->size_bytes);
 		put_sizes(j, &s->sizes);
 		lb_json_u64(j, "qd_per_lun", s->qd);
 		lb_json_f64(j, "think_s", (double)s->think_ns / 1e9);
-		put_if(j, "rate_per_s", s->rate_milli_per_s > 0, (double)s->rate_milli_per_s / 1e3);
+		lb_json_f64_if(j, "rate_per_s", s->rate_milli_per_s > 0,
+			(double)s->rate_milli_per_s / 1e3);
 		lb_json_str(
 			j, "arrival", s->rate_milli_per_s ? lb_arrival_words[s->arrival] : NULL);
 		lb_json_str(

@@ -459,10 +459,10 @@ def _():
             wait_for(lambda: "xfer/sec" in job.err_so_far(), "it is under way")
             job.signal(signal.SIGINT)
             job.wait().expect(status)
-    with scratch_file("8M", "random") as target:  # errors, and a signal
+    with scratch_file("8M", "random") as backing, loop(backing) as target:  # errors, and a signal
         job = start("--engine", "sync", "--qd", "1", "--time", "100s", "--max-errors", "0", "--progress", "always", target)
         wait_for(lambda: "xfer/sec" in job.err_so_far(), "it is under way")
-        os.truncate(target, 0)
+        os.truncate(backing, 0)
         wait_for(lambda: "I/O error" in job.err_so_far(), "errors")
         job.signal(signal.SIGTERM)
         job.wait().expect(143, out="I/O ERROR")

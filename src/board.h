@@ -138,6 +138,7 @@ struct lb_board {
 	uint64_t *dues; /* as ios: when what is claimed for it, or in flight, was due; or 0 */
 
 	struct lb_window window;
+	uint64_t realtime_minus_monotonic_ns;     /* as the run began */
 	_Atomic uint32_t has_suspects;            /* LUNs to look at soon, see lun_lost.h */
 	_Atomic uint32_t n_retired;               /* LUNs */
 	uint64_t stall_ns;                        /* gaps of this length are stalls */

@@ -28,14 +28,6 @@ static void send_line(struct lb_feed *f, struct line *l, bool waits)
 	free(l->text);
 }
 
-static uint64_t realtime_of(uint64_t ns)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * LB_NSEC_PER_SEC + (uint64_t)ts.tv_nsec - lb_now_ns() + ns;
-}
-
 void lb_feed_start(struct lb_feed *f)
 {
 	if (!f->out)
@@ -49,7 +41,8 @@ void lb_feed_start(struct lb_feed *f)
 	}
 }
 
-static void begin(struct lb_feed *f, const struct lb_plan *plan, bool waits)
+static void begin(
+	struct lb_feed *f, const struct lb_board *b, const struct lb_plan *plan, bool waits)
 {
 	bool has_time = plan && !plan->is_virtual && f->open_ns != LB_NEVER;
 	struct line l;
@@ -57,7 +50,8 @@ static void begin(struct lb_feed *f, const struct lb_plan *plan, bool waits)
 	f->has_begun = true;
 	if (!open_line(&l))
 		return;
-	lb_report_stream_begin(l.file, plan, has_time ? realtime_of(f->open_ns) : 0);
+	lb_report_stream_begin(
+		l.file, plan, has_time ? f->open_ns + b->realtime_minus_monotonic_ns : 0);
 	send_line(f, &l, waits);
 }
 
@@ -131,7 +125,7 @@ void lb_feed_look(struct lb_feed *f, const struct lb_board *b, const struct lb_s
 	if (f->open_ns == LB_NEVER)
 		return;
 	if (!f->has_begun)
-		begin(f, b->plan, false);
+		begin(f, b, b->plan, false);
 	tell_events(f, b, LB_NEVER, false);
 	last = lb_sampler_last(s, &n_kept);
 	if (n_kept > f->n_told)
@@ -153,7 +147,7 @@ void lb_feed_end(struct lb_feed *f, const struct lb_board *b, const struct lb_re
 		if (r->plan && r->plan->is_virtual && s && s->n)
 			f->open_ns = s->begin_ns;
 		if (!f->has_begun)
-			begin(f, r->plan, true);
+			begin(f, b, r->plan, true);
 		for (uint32_t i = 0; r->plan && r->plan->is_virtual && s && i < s->n; i++) {
 			tell_events(f, b, s->end_ns[i], true);
 			tell_interval(f, b->plan, s, i, true);

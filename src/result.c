@@ -231,7 +231,7 @@ static int measured_make(struct lb_result *r, const struct lb_board *b, const st
 		r->window_ns = lb_figure(s.close_ns - s.open_ns);
 		r->warmup_ns = start_ns < s.open_ns ? s.open_ns - start_ns : 0;
 		if (!r->plan->is_virtual)
-			r->start_realtime_ns = s.open_ns + o->realtime_minus_monotonic_ns;
+			r->start_realtime_ns = s.open_ns + b->realtime_minus_monotonic_ns;
 	}
 	ret = lb_figures_make(r, b, &s);
 	if (ret)

@@ -169,8 +169,7 @@ struct lb_outcome {
 	bool stalled;    /* a --count run in which nothing completed any more */
 	bool child_died; /* with `child_status` as of waitpid() */
 	int child_status;
-	uint64_t end_ns; /* when the result is made: ages are measured to here */
-	uint64_t realtime_minus_monotonic_ns;
+	uint64_t end_ns;         /* when the result is made: ages are measured to here */
 	uint64_t stream_dropped; /* lines of --stream that nobody read in time */
 	bool stream_failed;      /* they could not be written */
 	char no_answer[256];     /* says which target's opening did not return; or "" */

@@ -45,6 +45,14 @@ struct supervisor {
 	uint64_t filled_bytes, opening_since_ns;
 };
 
+static uint64_t realtime_offset(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * LB_NSEC_PER_SEC + (uint64_t)ts.tv_nsec - lb_now_ns();
+}
+
 int lb_board_make(struct lb_board **board, struct lb_shm *shm, const struct lb_config *cfg,
 	struct lb_err *err)
 {
@@ -61,6 +69,7 @@ int lb_board_make(struct lb_board **board, struct lb_shm *shm, const struct lb_c
 	*board = b = lb_shm_alloc(shm, 1, sizeof(*b), 64);
 	b->luns = lb_shm_alloc(shm, n, sizeof(*b->luns), 64);
 	b->n_luns = (uint32_t)n;
+	b->realtime_minus_monotonic_ns = realtime_offset();
 	b->findings.at = lb_shm_alloc(shm, room, sizeof(*b->findings.at), 64);
 	b->findings.room = room;
 	b->events.at = lb_shm_alloc(shm, LB_EVENTS_ROOM, sizeof(*b->events.at), 64);
@@ -330,14 +339,6 @@ static int watch(struct supervisor *s)
 	return ret == -EINTR ? ret : 0;
 }
 
-static uint64_t realtime_offset(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * LB_NSEC_PER_SEC + (uint64_t)ts.tv_nsec - lb_now_ns();
-}
-
 int lb_supervise(const struct lb_config *cfg, struct lb_shm *shm, struct lb_board *board,
 	struct lb_outcome *outcome, struct lb_feed *feed, struct lb_err *err)
 {
@@ -368,7 +369,6 @@ int lb_supervise(const struct lb_config *cfg, struct lb_shm *shm, struct lb_boar
 	lb_feed_start(feed); /* a thread: not before the fork, and without our signals */
 	ret = watch(&s);
 	outcome->end_ns = lb_now_ns();
-	outcome->realtime_minus_monotonic_ns = realtime_offset();
 	lb_notes_done(&s.notes);
 	close(s.child_fd);
 	close(s.signal_fd);

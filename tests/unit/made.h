@@ -100,7 +100,7 @@ static inline void made_board(struct made *m)
 		b->workers[i].cpu_close_at_ns = b->window.close_ns;
 	}
 	m->outcome.end_ns = MADE_OPEN_NS + 12 * SEC;
-	m->outcome.realtime_minus_monotonic_ns = 1700000000 * SEC - MADE_OPEN_NS;
+	m->board.realtime_minus_monotonic_ns = 1700000000 * SEC - MADE_OPEN_NS;
 }
 
 /* 10 s of random 16k reads, qd QD, over N_LUNS of 100 GiB; nothing has come back yet. */
